@@ -1,0 +1,68 @@
+"""Neural scaling laws with honest uncertainty.
+
+The public names are loaded when they are first asked for: ``import bayescale`` itself loads neither JAX, pandas nor any
+plotting library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayescale import datasets, lab, plots
+    from bayescale.errors import BayescaleError
+    from bayescale.fits import Fit
+    from bayescale.inference.sample import Sampler
+    from bayescale.laws import Law
+    from bayescale.model import Model
+    from bayescale.noise import Noise
+    from bayescale.prior import Prior
+    from bayescale.procedures import NUTS, fit
+    from bayescale.runs import Runs, check
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BayescaleError": "errors",
+    "Fit": "fits",
+    "Law": "laws",
+    "Model": "model",
+    "NUTS": "procedures",
+    "Noise": "noise",
+    "Prior": "prior",
+    "Runs": "runs",
+    "Sampler": "inference.sample",
+    "check": "runs",
+    "fit": "procedures",
+}
+_MODULES = ("datasets", "lab", "laws", "plots", "procedures")
+
+__all__ = [
+    "NUTS",
+    "BayescaleError",
+    "Fit",
+    "Law",
+    "Model",
+    "Noise",
+    "Prior",
+    "Runs",
+    "Sampler",
+    "check",
+    "datasets",
+    "fit",
+    "lab",
+    "plots",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"bayescale.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"bayescale.{name}")
+    raise AttributeError(f"module 'bayescale' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

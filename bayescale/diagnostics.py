@@ -1,0 +1,196 @@
+"""What is wrong with a fit, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from arviz_stats.base import array_stats
+
+from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, convergence
+from bayescale.inference.sample import Samples
+from bayescale.model import Model
+
+__all__ = ["Diagnostics", "contraction", "diagnose"]
+
+MIN_BFMI = 0.3
+MAX_DEPTH_SHARE = 0.01
+MAX_PARETO_K = 0.7
+# A parameter of which the table takes away less than a tenth of the prior variance is answered by the prior.
+MIN_CONTRACTION = 0.1
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Whether a fit may be trusted, and why not.
+
+    Attributes
+    ----------
+    warnings : tuple of str
+        Reasons not to trust the fit, each with what to try. Empty for a good fit.
+    notes : tuple of str
+        What the reader should know and need not worry about.
+    max_rhat, min_ess : float or None
+        Worst R-hat and effective sample size over the sampled parameters; None where the draws are no Markov chain.
+    divergences : int
+        Divergent transitions after warm-up.
+    pareto_k : float or None
+        Of the importance-sampling check.
+    contraction : dict of str to float
+        ``1 - posterior variance / prior variance`` of each parameter, on the log scale for positive ones.
+    """
+
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    max_rhat: float | None = None
+    min_ess: float | None = None
+    divergences: int = 0
+    pareto_k: float | None = None
+    contraction: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no reason to distrust the fit."""
+        return not self.warnings
+
+    def document(self) -> dict[str, Any]:
+        """Plain values, for JSON and for the fit's file."""
+        return {"ok": self.ok} | asdict(self) | {"warnings": list(self.warnings), "notes": list(self.notes)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Diagnostics:
+        """The diagnostics that `document` described."""
+        values = {name: value for name, value in document.items() if name != "ok"}
+        return cls(**values | {"warnings": tuple(values["warnings"]), "notes": tuple(values["notes"])})
+
+
+def contraction(prior: np.ndarray, posterior: np.ndarray) -> float:
+    """``1 - posterior variance / prior variance``, on the log scale when all draws are positive: 0 is no news.
+
+    Robust to heavy prior tails: variances are those of normals with the same interquartile range.
+    """
+    if (prior > 0).all() and (posterior > 0).all():
+        prior, posterior = np.log(prior), np.log(posterior)
+    spread = [float(np.subtract(*np.quantile(draws, [0.75, 0.25]))) for draws in (prior, posterior)]
+    return math.nan if spread[0] == 0 else 1.0 - (spread[1] / spread[0]) ** 2
+
+
+def _chains(samples: Samples, found: Convergence) -> list[str]:
+    warnings = []
+    chains = len(samples.stats["lp"])
+    bad = [f"{name} {value:.3g}" for name, value in found.rhat.items() if not value <= MAX_RHAT]
+    if bad:
+        warnings.append(
+            f"R-hat is above {MAX_RHAT} for {', '.join(bad)}: the chains disagree about the posterior. Do not use the "
+            "intervals; sample longer (--draws, --warmup), or give the priors or the table more to go on."
+        )
+    least = MIN_ESS_PER_CHAIN * chains
+    few = [name for name in found.rhat if min(found.ess_bulk[name], found.ess_tail[name]) < least]
+    if few:
+        warnings.append(
+            f"effective sample size below {least} for {', '.join(few)} (smallest {found.min_ess:.0f}): quantiles are "
+            "noisy; raise --draws."
+        )
+    divergences = int(samples.stats["diverging"].sum())
+    if divergences:
+        warnings.append(
+            f"{divergences} of {samples.stats['diverging'].size} transitions diverged: part of the posterior was not "
+            "explored and intervals may be too narrow; tighten the priors, or raise --target-accept."
+        )
+    deep = float((samples.stats["tree_depth"] >= samples.kernel.max_tree_depth).mean())
+    if deep > MAX_DEPTH_SHARE:
+        warnings.append(
+            f"{deep:.0%} of the draws hit the largest tree depth ({samples.kernel.max_tree_depth}): the posterior has a "
+            "very long thin direction; some parameters are hardly identified by this table."
+        )
+    bfmi = np.atleast_1d(array_stats.bfmi(samples.stats["energy"], chain_axis=0, draw_axis=1))
+    if not (bfmi > MIN_BFMI).all():
+        warnings.append(
+            f"energy diagnostic (BFMI) {bfmi.min():.2f} is below {MIN_BFMI}: the tails of the posterior are poorly "
+            "explored; tighten the priors of the noise, or use normal noise for very short tables."
+        )
+    return warnings
+
+
+def _modes(samples: Samples) -> list[str]:
+    distinct = np.asarray(samples.modes.distinct)
+    if distinct.sum() <= 1:
+        return []
+    gaps = np.asarray(samples.modes.potentials)[distinct] - float(samples.modes.potentials[0])
+    return [
+        f"the posterior has {int(distinct.sum())} separate modes (log density below the best: "
+        f"{', '.join(f'{gap:.2f}' for gap in gaps)}): the table allows different answers, and one number with one "
+        "interval would hide that. Look at the draws by chain, and add runs or priors that tell the modes apart."
+    ]
+
+
+def _prior_dominated(model: Model, shares: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Warnings for parameters of the law that rest on a default prior; notes for chosen priors and for the noise."""
+    chosen = {name for name, _ in model.overrides}
+    silent = [name for name, share in shares.items() if share < MIN_CONTRACTION]
+    warned = [name for name in silent if name in model.law.parameters and name not in chosen]
+    noted = [name for name in silent if name not in warned]
+    warnings = [
+        f"{name} is answered by its prior, {model.priors[name]}, not by the table (contraction {shares[name]:.2f}): "
+        "what depends on it repeats the prior. Add runs that vary what it needs, or set the prior knowingly with --prior."
+        for name in warned
+    ]
+    notes = [f"{name} rests on its prior, {model.priors[name]} (contraction {shares[name]:.2f})." for name in noted]
+    return warnings, notes
+
+
+def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[str]]:
+    check = samples.importance
+    if check is None:
+        return [], ["the table is too long for the importance-sampling check."]
+    if not check.pareto_k < MAX_PARETO_K:
+        return [], [
+            f"the importance-sampling check says nothing here (Pareto k {check.pareto_k:.2f}): the posterior is not near "
+            "Gaussian around its mode."
+        ]
+    off = []
+    for name, draws in samples.theta.items():
+        if not np.isfinite(found.rhat[name]):
+            continue
+        sd = check.sd[name]
+        error = math.sqrt(1.0 / check.ess + 1.0 / max(found.ess_bulk[name], 1.0))
+        gap = abs(float(draws.mean()) - check.mean[name]) / sd
+        # six Monte Carlo standard errors, and a size that would change what somebody reads off
+        if gap > max(6.0 * error, 0.2):
+            off.append(f"{name} by {gap:.2f} posterior sd")
+    if off:
+        return [f"NUTS and importance sampling disagree about {', '.join(off)}: one of them is wrong."], []
+    return [], [f"importance sampling gives the same means (Pareto k {check.pareto_k:.2f})."]
+
+
+def diagnose(model: Model, samples: Samples) -> Diagnostics:
+    """Judge draws of NUTS.
+
+    Parameters
+    ----------
+    model : Model
+        What was sampled.
+    samples : Samples
+        The draws and the record of how they were made.
+    """
+    found = convergence(samples.theta)
+    prior = model.sample_priors(4000, seed=0)
+    shares = {name: contraction(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
+    dominated, rests = _prior_dominated(model, shares)
+    disagree, agreed = _importance(samples, found)
+    interrupted = ["the sampling was interrupted: these are the draws made until then."] if samples.interrupted else []
+    notes = [*rests, *agreed]
+    if samples.kernel.dense:
+        notes.append("the first, short run did not converge; these draws come from a long warm-up with dense adaptation.")
+    return Diagnostics(
+        warnings=tuple([*interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree]),
+        notes=tuple(notes),
+        max_rhat=found.max_rhat,
+        min_ess=found.min_ess,
+        divergences=int(samples.stats["diverging"].sum()),
+        pareto_k=None if samples.importance is None else samples.importance.pareto_k,
+        contraction=shares,
+    )

@@ -1,0 +1,224 @@
+"""A fit: a law with draws of its parameters, and every question that is answered by pushing them through the law."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayescale.allocation import allocate
+from bayescale.diagnostics import Diagnostics
+from bayescale.errors import FitError
+from bayescale.fits import _storage
+from bayescale.fits._record import KINDS, Record
+from bayescale.fits._summary import Summary, describe, summarise
+from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
+from bayescale.laws import Law, get
+from bayescale.model import Model
+from bayescale.runs import Runs
+
+__all__ = ["Fit"]
+
+ATTRIBUTE = "bayescale"
+
+
+class Fit:
+    """A law with draws of its parameters, and the record of where they came from.
+
+    Made by a procedure (`bayescale.fit`) or read from a file (`Fit.load`).
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        In ArviZ's layout: the draws in a group named after their kind (``posterior``, ``bootstrap`` or ``point``),
+        ``sample_stats``, ``observed_data`` (the losses) and ``constant_data`` (the inputs); the record is an attribute.
+
+    Raises
+    ------
+    FitError
+        The tree is not a fit.
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        try:
+            self.record = Record.from_document(json.loads(tree.attrs[ATTRIBUTE]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FitError(f"this is not a bayescale fit: its record cannot be read ({error!r})") from None
+        self.tree = tree
+
+    @classmethod
+    def assemble(
+        cls,
+        record: Record,
+        law: Law,
+        theta: Mapping[str, np.ndarray],
+        runs: Runs,
+        stats: Mapping[str, np.ndarray] | None = None,
+    ) -> Fit:
+        """Build a fit from draws.
+
+        Parameters
+        ----------
+        record : Record
+            Where the draws came from; ``record.kind`` names their group.
+        law : Law
+            The law, to compute derived quantities.
+        theta : mapping of str to array (chain, draw)
+            Every parameter of the law and the noise; replicates and points are one chain.
+        runs : Runs
+            The table.
+        stats : mapping of str to array (chain, draw), optional
+            Statistics of the sampler.
+        """
+        if record.kind not in KINDS:
+            raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
+        drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
+        derived = law.derived(**{name: drawn[name] for name in law.parameters})
+        shape = next(iter(drawn.values())).shape
+        drawn |= {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
+        read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
+        inputs = [name for name in dict.fromkeys(read) if name in runs.table]
+        groups = {
+            record.kind: _chains(drawn),
+            "observed_data": runs.table[["loss"]],
+            "constant_data": runs.table[inputs],
+        }
+        if stats:
+            groups["sample_stats"] = _chains(stats)
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs[ATTRIBUTE] = json.dumps(record.document())
+        return cls(tree)
+
+    @property
+    def kind(self) -> str:
+        """What the draws are: ``posterior``, ``bootstrap`` replicates or a ``point``."""
+        return self.record.kind
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Whether the fit may be trusted, and why not."""
+        return self.record.diagnostics
+
+    @cached_property
+    def law(self) -> Law:
+        """The law, at the fit's reference run."""
+        reference = {f"{symbol}0": value for symbol, value in self.record.reference_run.items()}
+        return get(self.record.law)(**reference)
+
+    @cached_property
+    def model(self) -> Model | None:
+        """Law, noise and priors; None where the procedure has no noise model."""
+        return None if self.record.model is None else Model.from_spec(self.record.model)
+
+    @property
+    def draws(self) -> xr.Dataset:
+        """All draws, parameters and derived quantities, over (chain, draw)."""
+        return self.tree[self.kind].to_dataset()
+
+    @property
+    def runs(self) -> xr.Dataset:
+        """The table that was fitted: ``loss`` and its inputs over ``run``."""
+        return xr.merge([self.tree["observed_data"].to_dataset(), self.tree["constant_data"].to_dataset()])
+
+    @cached_property
+    def theta(self) -> dict[str, np.ndarray]:
+        """Draws of the parameters of law and noise, chains joined: arrays (sample,)."""
+        names = self.law.parameters if self.model is None else tuple(self.model.priors)
+        return {name: self.draws[name].values.ravel() for name in names}
+
+    def summary(self) -> Summary:
+        """Mean, sd, quantiles, R-hat and effective sample sizes of every parameter and derived quantity."""
+        return summarise(self)
+
+    def forecast(self, targets: Mapping[str, Any] | pd.DataFrame | Runs, seed: int = 0) -> xr.Dataset:
+        """Loss of runs that have not been trained.
+
+        Parameters
+        ----------
+        targets : mapping, DataFrame or Runs
+            Columns ``N``, ``D``, ``C`` (two are enough) and whatever else the law and noise read. A law of N and D given
+            ``C`` alone is forecast along its compute-optimal path.
+        seed : int
+            Seed of the noise of new runs.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``mean_loss`` (the law) and ``new_run_loss`` (one run, with noise) over (sample, run), nats per token;
+            coordinates ``flops_ratio`` (FLOPs of the target over the largest in the table) and ``inside``.
+
+        Raises
+        ------
+        TargetError
+            A column is missing or is not positive.
+        """
+        columns = _columns(targets, self.law)
+        if self.law.splits_compute and set(columns) == {"C"}:
+            path = self.path(columns["C"], seed).rename(budget="run")
+            return path.drop_vars(("N", "D")).rename_vars(run="C").assign_coords(C=("run", path["run"].values))
+        made = forecast(self.law, self.model, self.theta, columns, self.runs, seed)
+        return made.assign_attrs(self._attrs())
+
+    def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:
+        """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
+        made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
+        return made.assign_attrs(self._attrs())
+
+    def allocation(self, budgets: Any) -> xr.Dataset:
+        """Compute-optimal N, D, tokens per parameter, loss and exponents, over (sample, budget)."""
+        return allocate(self.law, self.theta, budgets).assign_attrs(self._attrs())
+
+    def isoflop_curves(self, budgets: Any) -> xr.Dataset:
+        """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""
+        return isoflop_curves(self.law, self.theta, budgets).assign_attrs(self._attrs())
+
+    def surface(self, N: Any, D: Any) -> xr.Dataset:
+        """Median loss on a grid of parameters and tokens, ``loss`` over (N, D)."""
+        return surface(self.law, self.theta, N, D).assign_attrs(self._attrs())
+
+    def _attrs(self) -> dict[str, Any]:
+        return {"law": self.law.name, "kind": self.kind, "warnings": list(self.diagnostics.warnings)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fit to one netCDF file (``.nc``), whole or not at all. Returns the path."""
+        return _storage.write(self.tree, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Fit:
+        """Read a fit written by `save`; equal to it, bit for bit.
+
+        Raises
+        ------
+        FitError
+            The file is missing, is no netCDF file, or is no fit.
+        """
+        return cls(_storage.read(Path(path)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fit) and self.record == other.record and self.tree.identical(other.tree)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return describe(self)
+
+
+def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:
+    chains, draws = next(iter(values.values())).shape
+    return xr.Dataset(
+        {name: (("chain", "draw"), array) for name, array in values.items()},
+        coords={"chain": np.arange(chains), "draw": np.arange(draws)},
+    )
+
+
+def _columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, law: Law) -> dict[str, Any]:
+    if isinstance(targets, Runs):
+        numeric = [name for name in targets.table.data_vars if targets.table[name].dtype.kind == "f"]
+        return {str(name): targets[str(name)] for name in numeric if name != "loss"}
+    return {str(name): targets[name] for name in targets}

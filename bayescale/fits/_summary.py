@@ -1,0 +1,100 @@
+"""The summary of a fit: a table that says first whether it may be trusted."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayescale.fits._record import KINDS
+from bayescale.inference.convergence import convergence
+from bayescale.intervals import interval
+
+if TYPE_CHECKING:
+    from bayescale.fits._fit import Fit
+
+__all__ = ["Summary", "describe", "summarise", "verdict"]
+
+
+class Summary(pd.DataFrame):
+    """A DataFrame, one row a parameter, that prints the verdict of the fit above itself.
+
+    Columns: ``mean, sd, q05, q25, median, q75, q95``, and ``rhat, ess_bulk, ess_tail`` (NaN unless the draws are a
+    Markov chain's). Slices and copies are plain DataFrames.
+    """
+
+    _metadata = ["verdict"]  # noqa: RUF012  (pandas reads it from the class)
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}\n{pd.DataFrame(self).to_string(float_format=_number)}"
+
+    def _repr_html_(self) -> str:
+        table = pd.DataFrame(self).to_html(float_format=_number)
+        return f"<pre>{escape(self.verdict)}</pre>{table}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def verdict(fit: Fit) -> str:
+    """One paragraph: may this fit be trusted, and if not, every reason."""
+    diagnostics = fit.diagnostics
+    if diagnostics.ok:
+        return f"diagnostics: ok ({KINDS[fit.kind]})"
+    reasons = "\n".join(f"  ! {warning}" for warning in diagnostics.warnings)
+    count = len(diagnostics.warnings)
+    return f"DO NOT TRUST THIS FIT: {count} warning{'s' * (count > 1)}\n{reasons}"
+
+
+def summarise(fit: Fit) -> Summary:
+    """Mean, sd, quantiles and convergence of every parameter and derived quantity of a fit."""
+    draws = {str(name): fit.draws[name].values for name in fit.draws.data_vars}
+    moving = {name: values for name, values in draws.items() if values.max() > values.min()}
+    chains = convergence(moving) if fit.kind == "posterior" else None
+    rows: dict[str, dict[str, Any]] = {}
+    for name, values in draws.items():
+        judged = chains is not None and name in chains.rhat
+        rows[name] = interval(values) | {
+            "rhat": chains.rhat[name] if chains and judged else None,
+            "ess_bulk": chains.ess_bulk[name] if chains and judged else None,
+            "ess_tail": chains.ess_tail[name] if chains and judged else None,
+        }
+    summary = Summary(pd.DataFrame.from_dict(rows, orient="index").astype(float))
+    summary.verdict = verdict(fit)
+    return summary
+
+
+def describe(fit: Fit) -> str:
+    """The text that a fit prints: verdict, what was fitted to what, the parameters, the priors, the notes."""
+    record, law = fit.record, fit.law
+    lines = [verdict(fit), ""]
+    lines.append(f"{law.name}: {law.formula}")
+    reference = ", ".join(f"{name}0 = {value:.4g}" for name, value in law.reference_run.items())
+    lines.append(f"reference run: {reference}")
+    table = record.table
+    dropped = f", {table['n_dropped']} rows dropped" if table["n_dropped"] else ""
+    lines.append(f"table: {table['source']}, {table['n_runs']} runs{dropped}")
+    noise = f", {record.model['noise']} noise on log loss" if record.model else ""
+    lines.append(f"procedure: {record.procedure}{noise}; {KINDS[fit.kind]}, seed {record.seed}")
+    seconds = record.seconds
+    lines.append(f"seconds: {seconds['total']:.1f} (compiling {seconds['compile']:.1f})")
+    columns = ["mean", "sd", "q05", "median", "q95"]
+    if fit.kind == "posterior":
+        columns += ["rhat", "ess_bulk", "ess_tail"]
+    lines += ["", pd.DataFrame(fit.summary())[columns].to_string(float_format=_number)]
+    if record.model:
+        lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in record.model["priors"].items())]
+    if record.prior_predictive:
+        before = record.prior_predictive
+        lines.append(
+            f"before the data, the priors put the loss of the run with the most compute between {before['q05']:.3g} and "
+            f"{before['q95']:.3g} (90 %); observed {before['observed']:.4g}"
+        )
+    lines += [f"note: {note}" for note in (*table["warnings"], *fit.diagnostics.notes)]
+    return "\n".join(lines)

@@ -1,0 +1,62 @@
+"""R-hat and effective sample sizes of chains, by ArviZ's formulas on plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from arviz_stats.base import array_stats
+
+__all__ = ["MAX_RHAT", "MIN_ESS_PER_CHAIN", "Convergence", "convergence"]
+
+# Vehtari et al. 2021 (arXiv 1903.08008): rank-normalised R-hat below 1.01, and 100 effective draws a chain.
+MAX_RHAT = 1.01
+MIN_ESS_PER_CHAIN = 100
+
+
+class Convergence(NamedTuple):
+    """Convergence of every parameter, and of the worst.
+
+    Attributes
+    ----------
+    rhat, ess_bulk, ess_tail : dict of str to float
+        Rank-normalised split R-hat, bulk and tail effective sample size; NaN with fewer than four draws a chain.
+    good : bool
+        Whether all are within the usual limits.
+    """
+
+    rhat: dict[str, float]
+    ess_bulk: dict[str, float]
+    ess_tail: dict[str, float]
+    good: bool
+
+    @property
+    def max_rhat(self) -> float:
+        """The largest R-hat."""
+        return max(self.rhat.values(), default=float("nan"))
+
+    @property
+    def min_ess(self) -> float:
+        """The smallest of all bulk and tail effective sample sizes."""
+        return min([*self.ess_bulk.values(), *self.ess_tail.values()], default=float("nan"))
+
+
+def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
+    """R-hat, bulk and tail ESS of each parameter, arrays (chain, draw).
+
+    A parameter that never moves, or holds a value that is not finite, has R-hat infinity.
+    """
+    rhat, bulk, tail = {}, {}, {}
+    for name, draws in theta.items():
+        if not np.isfinite(draws).all() or np.ptp(draws) == 0.0:
+            rhat[name], bulk[name], tail[name] = float("inf"), 0.0, 0.0
+            continue
+        rhat[name] = float(array_stats.rhat(draws, chain_axis=0, draw_axis=1))
+        bulk[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk"))
+        tail[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)))
+    chains = len(next(iter(theta.values()))) if theta else 0
+    good = all(r <= MAX_RHAT for r in rhat.values()) and all(
+        e >= MIN_ESS_PER_CHAIN * chains for e in [*bulk.values(), *tail.values()]
+    )
+    return Convergence(rhat, bulk, tail, good)

@@ -1,0 +1,150 @@
+"""Where the posterior is highest: multi-start L-BFGS, then damped Newton steps, and the curvature there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import optax
+
+from bayescale._float64 import jax, jnp
+
+__all__ = ["STARTS", "Modes", "find_modes"]
+
+STARTS = 16
+LBFGS_STEPS = 300
+NEWTON_STEPS = 40
+# Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
+# e, and at 1e-5 truncation (1e-10) and rounding (1e-11) are both far below what a whitening or a Newton step can feel.
+DIFFERENCE = 1e-5
+# Two optima closer than APART posterior standard deviations are one; an optimum lower than the best by more than GAP in
+# log density (a twentieth of the density) is not worth a chain.
+APART = 3.0
+GAP = 3.0
+
+Potential = Callable[[Any], Any]
+
+
+class Modes(NamedTuple):
+    """What the search found.
+
+    Attributes
+    ----------
+    mode : array (dim,)
+        The best optimum, on the unconstrained scale.
+    factor : array (dim, dim)
+        ``mode + factor @ x`` with standard normal ``x`` is the Laplace approximation; the whitening.
+    positive_definite : bool
+        Whether the curvature there is that of a maximum; `factor` uses absolute eigenvalues where it is not.
+    gradient_norm : float
+        Norm of the gradient at the mode in posterior standard deviations; 0 at a true mode.
+    ends : array (STARTS, dim)
+        Where each start ended, best first.
+    potentials : array (STARTS,)
+        Minus the log density there.
+    distinct : array of bool (STARTS,)
+        Ends that are separate modes, each the best of its own; the first is `mode`.
+    """
+
+    mode: Any
+    factor: Any
+    positive_definite: Any
+    gradient_norm: Any
+    ends: Any
+    potentials: Any
+    distinct: Any
+
+
+def _lbfgs(potential: Potential, z: Any) -> Any:
+    """L-BFGS with backtracking; each pass of the one loop tries one point, so the density is compiled once."""
+    direction = optax.scale_by_lbfgs(memory_size=10)
+
+    def unfinished(carry: tuple[Any, ...]) -> Any:
+        _, _, gradient, _, _, length, step = carry
+        return (step < LBFGS_STEPS) & (jnp.linalg.norm(gradient) > 1e-5) & (length > 1e-12)
+
+    def attempt(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        z, value, gradient, move, memory, length, step = carry
+        trial = z + length * move
+        new_value, new_gradient = jax.value_and_grad(potential)(trial)
+        finite = jnp.isfinite(new_value) & jnp.isfinite(new_gradient).all()
+        accepted = finite & (new_value <= value + 1e-4 * length * jnp.vdot(move, gradient))
+        proposal, new_memory = direction.update(new_gradient, memory, trial)
+        new_move = -jnp.where(jnp.vdot(proposal, new_gradient) > 0, proposal, new_gradient)
+        # one unit of a log scale is a factor of e: no honest step is longer than a few of those
+        new_move = new_move * jnp.minimum(1.0, 3.0 / (jnp.linalg.norm(new_move) + 1e-300))
+        taken = (trial, new_value, new_gradient, new_move, new_memory, jnp.ones_like(length))
+        kept = (z, value, gradient, move, memory, 0.3 * length)
+        return (*jax.tree.map(lambda a, b: jnp.where(accepted, a, b), taken, kept), step + 1)
+
+    # a start at infinite potential, so that the first pass only measures the start itself
+    nowhere = jnp.full_like(z, 1e10)
+    first = (z, jnp.asarray(jnp.inf), nowhere, jnp.zeros_like(z), direction.init(z), jnp.asarray(1.0), 0)
+    return jax.lax.while_loop(unfinished, attempt, first)[0]
+
+
+def _measure(potential: Potential, z: Any) -> tuple[Any, Any, Any]:
+    """Potential, gradient and Hessian (differences of gradients, so that nothing is differentiated twice)."""
+    steps = DIFFERENCE * jnp.eye(z.size)
+    points = z[None, :] + jnp.concatenate([jnp.zeros((1, z.size)), steps, -steps])
+    values, gradients = jax.vmap(jax.value_and_grad(potential))(points)
+    hessian = (gradients[1 : z.size + 1] - gradients[z.size + 1 :]) / (2.0 * DIFFERENCE)
+    return values[0], gradients[0], 0.5 * (hessian + hessian.T)
+
+
+def _curvature(hessian: Any) -> tuple[Any, Any, Any]:
+    """Eigenvectors, absolute eigenvalues (kept away from zero), and whether all were positive."""
+    values, vectors = jnp.linalg.eigh(jnp.where(jnp.isfinite(hessian), hessian, 0.0))
+    floor = 1e-8 * jnp.maximum(jnp.abs(values).max(), 1e-8)
+    return vectors, jnp.maximum(jnp.abs(values), floor), (values > floor).all()
+
+
+def _newton(potential: Potential, z: Any) -> tuple[Any, Any, Any, Any]:
+    """Damped Newton on the absolute Hessian; returns the end, its potential, gradient and Hessian."""
+
+    def unfinished(carry: tuple[Any, ...]) -> Any:
+        _, _, _, _, radius, decrement, step = carry
+        return (step < NEWTON_STEPS) & (decrement > 1e-10) & (radius > 1e-10)
+
+    def attempt(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        z, value, gradient, hessian, radius, _, step = carry
+        vectors, sizes, _ = _curvature(hessian)
+        move = -vectors @ ((vectors.T @ gradient) / sizes)
+        trial = z + move * jnp.minimum(1.0, radius / (jnp.linalg.norm(move) + 1e-300))
+        new = _measure(potential, trial)
+        finite = jnp.isfinite(new[0]) & jnp.isfinite(new[1]).all() & jnp.isfinite(new[2]).all()
+        better = finite & (new[0] <= value + 1e-12 * jnp.abs(new[0]))
+        z, value, gradient, hessian = jax.tree.map(
+            lambda a, b: jnp.where(better, a, b), (trial, *new), (z, value, gradient, hessian)
+        )
+        first = step == 0
+        decrement = jnp.where(better & ~first, jnp.abs(jnp.vdot(move, gradient)), jnp.inf)
+        radius = jnp.where(better, jnp.where(first, 1.0, 2.0 * radius), 0.25 * radius)
+        return z, value, gradient, hessian, radius, decrement, step + 1
+
+    start = (z, jnp.asarray(jnp.inf), jnp.zeros_like(z), jnp.eye(z.size), jnp.asarray(1.0), jnp.asarray(jnp.inf), 0)
+    return jax.lax.while_loop(unfinished, attempt, start)[:4]
+
+
+def find_modes(potential: Potential, starts: Any) -> Modes:
+    """Search for the modes of a posterior; traceable, so that it can be jitted and mapped over tables.
+
+    Parameters
+    ----------
+    potential : callable
+        Minus the log density on the unconstrained scale, of an array (dim,).
+    starts : array (STARTS, dim)
+        Where to start.
+    """
+    climbed = jax.vmap(lambda z: _lbfgs(potential, z))(starts)
+    ends, potentials, gradients, hessians = jax.vmap(lambda z: _newton(potential, z))(climbed)
+    order = jnp.argsort(jnp.where(jnp.isfinite(potentials), potentials, jnp.inf))
+    ends, potentials, gradients, hessians = ends[order], potentials[order], gradients[order], hessians[order]
+    vectors, sizes, positive = _curvature(hessians[0])
+    factor = vectors / jnp.sqrt(sizes)[None, :]
+    slopes = jnp.linalg.norm(gradients @ factor, axis=1)
+    white = (ends - ends[0][None, :]) @ (vectors * jnp.sqrt(sizes)[None, :])
+    near = jnp.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
+    earlier = jnp.arange(starts.shape[0])[:, None] > jnp.arange(starts.shape[0])[None, :]
+    distinct = ~(near & earlier).any(axis=1) & (potentials < potentials[0] + GAP) & (slopes < 0.1)
+    return Modes(ends[0], factor, positive, slopes[0], ends, potentials, distinct.at[0].set(True))

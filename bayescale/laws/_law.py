@@ -1,0 +1,180 @@
+"""What a scaling law is: a formula, with the priors of its parameters beside it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from bayescale._float64 import jax, jnp
+from bayescale.errors import LawError
+from bayescale.prior import Prior
+
+__all__ = ["REGISTRY", "Law"]
+
+REGISTRY: dict[str, type[Law]] = {}
+
+
+class Law(ABC):
+    """A scaling law: loss as a function of what a run was given.
+
+    A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. Inputs and
+    parameters are read from the signature of ``loss``: its positional arguments are columns of the table of runs, its
+    keyword-only arguments are parameters, and a parameter without a prior (or a prior without a parameter) is refused
+    when the class is made. Naming the class registers it: it appears in `bayescale laws`, in every fit and every test
+    that runs over the registry.
+
+    Parameters
+    ----------
+    N0, D0, C0 : float, optional
+        The reference run at which scale parameters are expressed: parameters, tokens and training FLOPs. ``C0``
+        defaults to ``6 * N0 * D0``.
+
+    Attributes
+    ----------
+    inputs, parameters : tuple of str
+        Read from ``loss``.
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    citation: ClassVar[str]
+    priors: ClassVar[Mapping[str, Prior]]
+    loss_unit: ClassVar[str] = "nats per token"
+    N_convention: ClassVar[str] = "as in the table"
+    inputs: ClassVar[tuple[str, ...]]
+    parameters: ClassVar[tuple[str, ...]]
+
+    def __init__(self, N0: float = 1e9, D0: float = 2e10, C0: float | None = None) -> None:
+        self.N0, self.D0 = float(N0), float(D0)
+        self.C0 = 6.0 * self.N0 * self.D0 if C0 is None else float(C0)
+        for symbol, value in self.reference_run.items():
+            if not (math.isfinite(value) and value > 0):
+                raise LawError(f"{self.name}: the reference run needs a finite {symbol}0 above 0, got {value!r}")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            return
+        signature = inspect.signature(cls.loss).parameters.values()
+        cls.inputs = tuple(p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self")
+        cls.parameters = tuple(p.name for p in signature if p.kind is p.KEYWORD_ONLY)
+        priors = getattr(cls, "priors", {})
+        if set(priors) != set(cls.parameters):
+            raise TypeError(
+                f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
+                f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
+            )
+        for other in ("formula", "citation"):
+            if not getattr(cls, other, ""):
+                raise TypeError(f"{cls.__name__} needs a {other}: every law is printed with its formula and its source")
+        known = REGISTRY.get(cls.name)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"two laws are called {cls.name!r}: {known.__qualname__} and {cls.__qualname__}")
+        REGISTRY[cls.name] = cls
+
+    @abstractmethod
+    def loss(self, *inputs: Any, **theta: Any) -> Any:
+        """Loss [nats per token] of runs with these inputs (arrays over runs) under these parameters (scalars)."""
+
+    def derived(self, **theta: Any) -> dict[str, Any]:
+        """Quantities computed from the parameters, under the names the literature uses. None by default."""
+        return {}
+
+    @property
+    def reference_run(self) -> dict[str, float]:
+        """The run at which scale parameters are expressed: ``{"N": N0, "D": D0, "C": C0}``."""
+        return {"N": self.N0, "D": self.D0, "C": self.C0}
+
+    def at(self, **reference: float) -> Self:
+        """The same law with another reference run, e.g. ``law.at(N=1e3, D=1e6)``; C0 follows by 6 N0 D0."""
+        merged = {"N": self.N0, "D": self.D0} | reference
+        return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()})
+
+    @property
+    def splits_compute(self) -> bool:
+        """Whether the law trades parameters against tokens, so that a budget can be split between them."""
+        return {"N", "D"} <= set(self.inputs)
+
+    def optimum(self, compute: Any, **theta: Any) -> tuple[Any, Any]:
+        """Compute-optimal parameters and tokens of one budget, ``C = 6 N D``; numeric unless a law overrides it.
+
+        Parameters
+        ----------
+        compute : float
+            Training FLOPs.
+        **theta : float
+            One value of each parameter of the law.
+
+        Returns
+        -------
+        N, D : float
+            NaN where the loss falls all the way to one model parameter or one token: no interior optimum.
+
+        Raises
+        ------
+        LawError
+            The law does not trade parameters against tokens.
+        """
+        self._must_split("compute-optimal size")
+        high = jnp.log(compute / 6.0)
+
+        def loss(log_N: Any) -> Any:
+            return self.loss(N=jnp.exp(log_N), D=jnp.exp(high - log_N), **theta)
+
+        grid = jnp.linspace(0.0, high, 257)
+        best = jnp.argmin(jax.vmap(loss)(grid))
+        slope = jax.grad(loss)
+
+        def halve(_: int, bracket: tuple[Any, Any]) -> tuple[Any, Any]:
+            left, right = bracket
+            middle = 0.5 * (left + right)
+            falls = slope(middle) < 0
+            return jnp.where(falls, middle, left), jnp.where(falls, right, middle)
+
+        bracket = grid[jnp.maximum(best - 1, 0)], grid[jnp.minimum(best + 1, 256)]
+        left, right = jax.lax.fori_loop(0, 60, halve, bracket)
+        log_N = jnp.where((best == 0) | (best == 256), jnp.nan, 0.5 * (left + right))
+        return jnp.exp(log_N), jnp.exp(high - log_N)
+
+    def exponents(self, compute: Any, **theta: Any) -> tuple[Any, Any]:
+        """Local slopes of ``log N*`` and ``log D*`` in ``log C`` at one budget; they add up to 1."""
+        step = 1e-3
+        above, _ = self.optimum(compute * math.exp(step), **theta)
+        below, _ = self.optimum(compute * math.exp(-step), **theta)
+        slope = (jnp.log(above) - jnp.log(below)) / (2 * step)
+        return slope, 1.0 - slope
+
+    def frontier(self, compute: Any, **theta: Any) -> Any:
+        """Loss of the compute-optimal run of a budget, ``L*(C)`` [nats per token].
+
+        Raises
+        ------
+        LawError
+            The law is one of parameters or of tokens alone: a budget does not say what the loss is.
+        """
+        if self.inputs == ("C",):
+            return self.loss(compute, **theta)
+        self._must_split("loss at a budget")
+        N, D = self.optimum(compute, **theta)
+        return self.loss(N=N, D=D, **theta)
+
+    def _must_split(self, what: str) -> None:
+        if not self.splits_compute:
+            raise LawError(f"{self.name} has no {what}: it is a law of {', '.join(self.inputs)} alone, not of N and D")
+
+    def _identity(self) -> Iterator[tuple[str, Any]]:
+        yield "type", type(self)
+        yield from sorted(vars(self).items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Law) and tuple(self._identity()) == tuple(other._identity())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._identity()))
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{k}={v:.6g}" for k, v in sorted(vars(self).items()))
+        return f"{type(self).__name__}({settings})"

@@ -1,0 +1,156 @@
+"""Fitting procedures, one a file, and the one-line door to them.
+
+A module here that defines a `Procedure` with a name is found, listed and tested by itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayescale.errors import FitError
+from bayescale.fits import Fit
+from bayescale.inference.sample import Sampler
+from bayescale.laws import Law
+from bayescale.laws import get as get_law
+from bayescale.model import Model
+from bayescale.noise import Noise
+from bayescale.prior import Prior
+from bayescale.procedures._procedure import REGISTRY, Procedure, Progress
+from bayescale.runs import Runs
+
+__all__ = ["NUTS", "Procedure", "fit", "get", "names", "reference_for"]
+
+# A reference run this far outside the table (a factor) would leave scale parameters without meaning for its runs.
+FAR = 100.0
+
+
+def _discover() -> None:
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{module.name}")
+
+
+_discover()
+
+from bayescale.procedures.nuts import NUTS  # noqa: E402  (a public name of this package, found above)
+
+
+def names() -> list[str]:
+    """Names of all procedures, in alphabetical order."""
+    return sorted(REGISTRY)
+
+
+def get(name: str) -> type[Procedure]:
+    """The procedure registered under ``name``.
+
+    Raises
+    ------
+    FitError
+        There is none; the message lists those there are.
+    """
+    if name not in REGISTRY:
+        raise FitError(f"there is no procedure called {name!r}; the procedures are {', '.join(names())}")
+    return REGISTRY[name]
+
+
+def reference_for(law: Law, runs: Runs) -> Law:
+    """The law at a reference run that suits the table.
+
+    The usual one (1e9 parameters, 2e10 tokens) unless it lies more than a factor of 100 outside the table; then the
+    geometric mean of the table, rounded to one digit, so that priors on nats lost at the reference run keep a meaning.
+    """
+    centre, moved = {}, False
+    for name in ("N", "D", "C"):
+        if name not in runs or (name != "C" and name not in law.inputs):
+            continue
+        values = np.asarray(runs[name], dtype=np.float64)
+        centre[name] = float(f"{np.exp(np.log(values).mean()):.0e}")
+        usual = law.reference_run[name]
+        moved |= bool(usual > FAR * values.max() or usual < values.min() / FAR)
+    if not moved:
+        return law
+    if "N" in centre and "D" in centre:
+        centre.pop("C", None)
+    return law.at(**centre)
+
+
+def fit(
+    runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any],
+    law: str | Law = "chinchilla",
+    procedure: str = "nuts",
+    *,
+    noise: str | Noise = "student-t",
+    priors: Mapping[str, Prior | str | float] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Fit:
+    """Fit a scaling law to a table of training runs.
+
+    Parameters
+    ----------
+    runs : Runs, DataFrame, path or mapping of arrays
+        Runs with a loss in nats per token and what the law reads: two of N, D, C for ``chinchilla``.
+    law : str or Law
+        A name from `bayescale laws`, or a law at a reference run of your own.
+    procedure : str
+        A name from `bayescale procedures`.
+    noise : str or Noise
+        ``"student-t"``, ``"normal"`` or ``"laplace"`` on log loss, with the columns its sd depends on in brackets.
+    priors : mapping, optional
+        Priors that replace the defaults: ``{"E": "LogNormal(0.6, 0.2)", "alpha": 0.35}``; a number pins.
+    seed : int
+        The same seed, table and versions give the same draws.
+    progress : callable, optional
+        Called with (label, done, total).
+    **settings
+        Of the procedure: ``chains``, ``draws``, ``warmup``, ``target_accept``, ``max_tree_depth`` for ``nuts``.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    BayescaleError
+        A table, law, prior, noise or setting that cannot be used; the message says what to try.
+
+    Examples
+    --------
+    >>> import bayescale
+    >>> toy = bayescale.datasets.load("toy", where="sweep == 'isoflop'")
+    >>> fit = bayescale.fit(toy, noise="student-t(D)", draws=250)
+    >>> fit.diagnostics.divergences
+    0
+    """
+    made = get_law(law)() if isinstance(law, str) else law
+    table = _as_runs(runs, made, Noise.parse(noise))
+    if isinstance(law, str):
+        made = reference_for(made, table)
+    model = Model(made, Noise.parse(noise)).with_priors(**dict(priors or {}))
+    return get(procedure)(model, _settings(settings)).fit(table, seed=seed, progress=progress)  # type: ignore[call-arg]
+
+
+def _settings(settings: Mapping[str, Any]) -> Sampler:
+    known = [field.name for field in fields(Sampler)]
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise FitError(f"nuts has no setting {unknown[0]!r}; its settings are {', '.join(known)}")
+    return Sampler(**settings)
+
+
+def _as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], law: Law, noise: Noise) -> Runs:
+    if isinstance(runs, Runs):
+        return runs
+    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns)))
+    if isinstance(runs, Mapping) and not isinstance(runs, pd.DataFrame):
+        return Runs.read(pd.DataFrame(dict(runs)), needs=needs)
+    return Runs.read(runs, needs=needs)
