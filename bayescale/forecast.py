@@ -13,6 +13,7 @@ from bayescale._float64 import jax, jnp
 from bayescale.errors import TargetError
 from bayescale.laws import Law
 from bayescale.model import Model
+from bayescale.runs import Runs
 
 __all__ = ["check_budgets", "complete_inputs", "extrapolation", "forecast", "forecast_path", "isoflop_curves", "surface"]
 
@@ -88,7 +89,7 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
     return columns
 
 
-def extrapolation(runs: xr.Dataset, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def extrapolation(runs: Runs | None, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """How far targets lie outside the table.
 
     Returns
@@ -97,19 +98,18 @@ def extrapolation(runs: xr.Dataset, columns: Mapping[str, np.ndarray]) -> dict[s
         ``flops_ratio``: training FLOPs of the target over the largest in the table (or, without FLOPs, the largest
         ratio of any input). ``inside``: whether every column lies within the table's range.
     """
-    shared = [name for name in columns if name in runs]
+    table = {} if runs is None else {name: runs[name] for name in columns if name in runs}
     inside = np.ones(len(next(iter(columns.values()))), dtype=bool)
-    for name in shared:
-        low, high = float(runs[name].min()), float(runs[name].max())
+    for name, seen in table.items():
+        low, high = float(seen.min()), float(seen.max())
         # a target typed to a few digits is not outside for its rounding
         inside &= (columns[name] >= low * (1 - 1e-9)) & (columns[name] <= high * (1 + 1e-9))
-    beyond = ["C"] if "C" in shared else shared
-    ratios = [columns[name] / float(runs[name].max()) for name in beyond]
+    ratios = [columns[name] / float(table[name].max()) for name in (["C"] if "C" in table else table)]
     return {"flops_ratio": np.max(ratios, axis=0) if ratios else np.full(inside.shape, np.nan), "inside": inside}
 
 
 def forecast(
-    law: Law, model: Model | None, theta: Draws, targets: Mapping[str, Any], runs: xr.Dataset, seed: int = 0
+    law: Law, model: Model | None, theta: Draws, targets: Mapping[str, Any], runs: Runs | None, seed: int = 0
 ) -> xr.Dataset:
     """Loss of runs with the given inputs.
 
@@ -123,7 +123,7 @@ def forecast(
         Draws of all parameters.
     targets : mapping of str to array (run,)
         ``N``, ``D``, ``C`` and whatever else the law and noise read; two of N, D, C are enough.
-    runs : xarray.Dataset
+    runs : Runs or None
         The table that was fitted, to say how far a target lies outside it.
     seed : int
         Seed of the noise of new runs.
@@ -147,7 +147,7 @@ def forecast(
 
 
 def forecast_path(
-    law: Law, model: Model | None, theta: Draws, budgets: Any, runs: xr.Dataset, seed: int = 0
+    law: Law, model: Model | None, theta: Draws, budgets: Any, runs: Runs | None, seed: int = 0
 ) -> xr.Dataset:
     """Loss along the compute-optimal path: each draw spends each budget as it finds best.
 
@@ -202,7 +202,7 @@ def isoflop_curves(law: Law, theta: Draws, budgets: Any, spread: float = 30.0, p
     xarray.Dataset
         ``mean_loss`` (sample, budget, size); coordinates ``budget`` [FLOPs], ``N`` and ``D`` (budget, size).
     """
-    path = forecast_path(law, None, theta, budgets, xr.Dataset())
+    path = forecast_path(law, None, theta, budgets, None)
     if not law.splits_compute:
         raise TargetError(f"{law.name} does not split a budget between parameters and tokens: it has no IsoFLOP curves")
     centre = np.nanmedian(path["N"].values, axis=0)

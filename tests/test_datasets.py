@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_load_gives_runs() -> None:
 
 
 @pytest.mark.parametrize("reader", [datasets.path, datasets.frame, datasets.load, datasets.provenance])
-def test_unknown_names_are_refused_with_those_there_are(reader) -> None:
+def test_unknown_names_are_refused_with_those_there_are(reader: Callable[[str], object]) -> None:
     with pytest.raises(RunsError, match="no bundled data set is called 'epoch'; there are: toy"):
         reader("epoch")
 

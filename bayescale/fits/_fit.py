@@ -121,10 +121,12 @@ class Fit:
         """All draws, parameters and derived quantities, over (chain, draw)."""
         return self.tree[self.kind].to_dataset()
 
-    @property
-    def runs(self) -> xr.Dataset:
-        """The table that was fitted: ``loss`` and its inputs over ``run``."""
-        return xr.merge([self.tree["observed_data"].to_dataset(), self.tree["constant_data"].to_dataset()])
+    @cached_property
+    def runs(self) -> Runs:
+        """The table that was fitted: the loss, and the columns that the law and the noise read."""
+        groups = (self.tree["constant_data"].to_dataset(), self.tree["observed_data"].to_dataset())
+        arrays = {str(name): group[name].values for group in groups for name in group.data_vars}
+        return Runs.from_arrays(**arrays, source=self.record.table["source"])
 
     @cached_property
     def theta(self) -> dict[str, np.ndarray]:

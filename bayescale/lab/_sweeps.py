@@ -34,7 +34,7 @@ class Cell:
     budget: float | None = None
 
     @property
-    def N(self) -> int:  # noqa: N802  (the literature's symbol)
+    def N(self) -> int:
         """Non-embedding parameters."""
         return n_params(self.width)
 

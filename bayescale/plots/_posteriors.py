@@ -195,6 +195,8 @@ def _legend(axes: np.ndarray, handles: dict[str, Any], *, own_figure: bool) -> N
             columnspacing=1.4, borderpad=0.1,
         )  # fmt: skip
     else:
+        # Under the panel's tick labels, since its histogram takes up the whole of it.
         axes[0].legend(
-            list(handles.values()), list(handles), loc="best", handlelength=1.2, frameon=True, framealpha=0.85
-        )
+            list(handles.values()), list(handles), loc="upper left", bbox_to_anchor=(0, 0), borderaxespad=2.2,
+            handlelength=1.2, labelspacing=0.3,
+        )  # fmt: skip

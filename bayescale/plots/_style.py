@@ -89,19 +89,20 @@ def draw_runs(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def legend_above(ax: Axes, title: str, *, own_figure: bool) -> None:
-    """A legend at the top of our own figure, where it cannot hide a run; inside the axes on a caller's figure."""
+    """A legend at the top of our own figure, or over the caller's axes: either way it cannot hide a run."""
     handles, labels = ax.get_legend_handles_labels()
     look: dict[str, Any] = {
         "title": title or None, "alignment": "left", "handlelength": 1.5, "handletextpad": 0.5, "columnspacing": 1.2,
         "labelspacing": 0.3, "borderpad": 0.1,
     }  # fmt: skip
-    if not own_figure:
-        ax.legend(handles, labels, loc="best", frameon=True, framealpha=0.85, edgecolor="none", **look).set_zorder(9)
-        return
-    figure = ax.figure
+    figure, room = ax.figure, 0.98 * (ax.figure if own_figure else ax).bbox.width
     for columns in range(min(4, len(handles)), 0, -1):
-        legend = figure.legend(handles, labels, loc="outside upper left", ncols=columns, **look)
-        if columns == 1 or legend.get_window_extent().width <= 0.98 * figure.bbox.width:
+        if own_figure:
+            legend = figure.legend(handles, labels, loc="outside upper left", ncols=columns, **look)
+        else:
+            corner: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+            legend = ax.legend(handles, labels, ncols=columns, **corner, **look)
+        if columns == 1 or legend.get_window_extent().width <= room:
             return
         legend.remove()
 

@@ -37,7 +37,8 @@ def test_isoflop_runs_cost_their_budget(table: pd.DataFrame) -> None:
     isoflop = table[table["sweep"] == "isoflop"]
     # D is cut to whole tokens, so C falls short by less than 6 N.
     shortfall = isoflop["budget"] - isoflop["C"]
-    assert shortfall.ge(0).all() and (shortfall < 6 * isoflop["N"]).all()
+    assert shortfall.ge(0).all()
+    assert (shortfall < 6 * isoflop["N"]).all()
 
 
 def test_the_same_configuration_in_two_sweeps_is_two_runs(table: pd.DataFrame) -> None:
@@ -97,7 +98,7 @@ def test_bad_requests_are_refused(tmp_path: Path, source: Source) -> None:
         make_table(source, seeds=0)
     with pytest.raises(BayescaleError, match="no run of these sweeps fits a pool of 200,000 tokens"):
         make_table(source, sweeps=Sweeps(budgets=(), D_sweep=()))
-    with pytest.raises(BayescaleError, match="folder .*absent does not exist"):
+    with pytest.raises(BayescaleError, match=r"folder .*absent does not exist"):
         write_table(tmp_path / "absent" / "runs.csv")
     with pytest.raises(BayescaleError, match="it is a folder"):
         write_table(tmp_path)

@@ -9,8 +9,10 @@ import pytest
 import xarray as xr
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from bayescale import plots
 from bayescale.plots._inputs import warnings_of
 
 NAMES = ["forecast_band", "isoflop_curves", "frontier", "posteriors"]
@@ -91,6 +93,17 @@ def test_the_legend_lies_over_no_axes(pictures, name, width):
     box = legend.get_window_extent()
     assert box.x1 <= figure.bbox.x1 + 0.5
     assert all(box.y0 >= ax.get_window_extent().y1 for ax in figure.axes)
+
+
+def test_on_the_callers_axes_the_legend_lies_over_no_data(law, runs, budgets):
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plots.isoflop_curves(law.curves(budgets), runs, ax=left)
+    plots.forecast_band(law.path(budgets, 3e21), runs, ax=right)
+    figure.draw_without_rendering()
+    for ax in (left, right):
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1 - 0.5
+    assert left.get_window_extent().height > 0.3 * figure.bbox.height
 
 
 @pytest.mark.parametrize("name", NAMES)

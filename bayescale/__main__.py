@@ -1,0 +1,7 @@
+"""``python -m bayescale``."""
+
+import sys
+
+from bayescale.cli import main
+
+sys.exit(main())

@@ -1,0 +1,76 @@
+"""Arguments that several commands share, and what is made of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from bayescale.errors import BayescaleError
+
+__all__ = ["add_table", "assignments", "at_least", "column_names", "quantity"]
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """RUNS and how to read it."""
+    parser.add_argument("runs", metavar="RUNS", help="table of runs: CSV, TSV, JSON lines or Parquet; - for stdin")
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="which column is N, D, C or loss: loss=eval/loss, D='tokens (B)', C=none",
+    )
+    parser.add_argument("--where", metavar="EXPRESSION", help='rows to use, e.g. "loss < 3.44"')
+
+
+def assignments(texts: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """``["a=b"]`` as a mapping.
+
+    Raises
+    ------
+    BayescaleError
+        A text without ``=``, or a name given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise BayescaleError(f"cannot read {flag} {text!r}: write it as {example}")
+        if name.strip() in found:
+            raise BayescaleError(f"{flag} gives {name.strip()} twice: {found[name.strip()]} and {value.strip()}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def column_names(arguments: argparse.Namespace) -> dict[str, str]:
+    """The ``--column`` flags as a mapping from standard name to column."""
+    return assignments(arguments.column, "--column", "loss=eval/loss")
+
+
+def quantity(text: str) -> float:
+    """A positive number as people write it: 70B, 1.4T, 3e21. For argparse's ``type``."""
+    from bayescale.compute import QuantityError, parse_quantity
+
+    try:
+        value = parse_quantity(text)
+    except QuantityError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def at_least(least: int) -> Any:
+    """An integer of at least `least`, for argparse's ``type``."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is below {least}")
+        return value
+
+    return parse

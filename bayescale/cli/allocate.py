@@ -1,0 +1,67 @@
+"""Split training budgets between parameters and tokens so that loss is lowest, with intervals."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from bayescale.cli._arguments import quantity
+from bayescale.cli._output import emit, status, warn
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `bayescale allocate` takes."""
+    parser.add_argument("fit", metavar="FIT", help="a fit written by `bayescale fit --out`")
+    parser.add_argument("--flops", nargs="+", required=True, type=quantity, metavar="C", help="training FLOPs, e.g. 1e24")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out `bayescale allocate`."""
+    from bayescale.fits import Fit
+    from bayescale.intervals import quantiles
+
+    fitted = Fit.load(arguments.fit)
+    made = fitted.allocation(arguments.flops)
+    rows = [
+        {"flops": float(budget)}
+        | {name: quantiles(made[name].values[:, i]) for name in ("N", "D", "D_per_N", "loss")}
+        | {"flops_ratio": float(budget) / float(fitted.runs["C"].max())}
+        for i, budget in enumerate(made["budget"].values)
+    ]
+    exponents = {symbol: quantiles(made[f"{symbol}_exponent"].values[:, 0]) for symbol in ("N", "D")}
+    document = {
+        "law": fitted.law.name,
+        "kind": fitted.kind,
+        "exponents": exponents,
+        "allocations": rows,
+        "diagnostics": {"ok": fitted.diagnostics.ok, "warnings": list(fitted.diagnostics.warnings)},
+    }
+    emit(document, _text(rows, exponents), arguments.json)
+    warn(fitted, "allocate")
+    return status(fitted)
+
+
+def _text(rows: list[dict[str, Any]], exponents: dict[str, Any]) -> str:
+    from bayescale.compute import format_quantity
+
+    lines = []
+    for symbol, values in exponents.items():
+        lines.append(f"{symbol}* grows as C^a, a = {_band(values, lambda v: f'{v:.3f}')}")
+    for row in rows:
+        lines.append(f"{row['flops']:.3g} FLOPs ({row['flops_ratio']:.3g} times the largest run)")
+        for name, label, show in (
+            ("N", "parameters", format_quantity),
+            ("D", "tokens", format_quantity),
+            ("D_per_N", "tokens per parameter", lambda v: f"{v:.3g}"),
+            ("loss", "loss, nats per token", lambda v: f"{v:.4f}"),
+        ):
+            lines.append(f"  {label:<22}{_band(row[name], show)}")
+    return "\n".join(lines)
+
+
+def _band(values: dict[str, float | None], show: Any) -> str:
+    if values["q05"] is None:
+        return f"{show(values['median'])} (a point, no interval)"
+    return f"{show(values['median'])}, 90 % [{show(values['q05'])}, {show(values['q95'])}]"

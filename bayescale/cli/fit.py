@@ -1,0 +1,156 @@
+"""Fit a scaling law to a table of training runs, and print the posterior with its diagnostics."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescale.cli._arguments import add_table, at_least, column_names
+from bayescale.cli._output import emit, progress_bar, status, warn
+
+if TYPE_CHECKING:
+    from bayescale.fits import Fit
+
+__all__ = ["add_arguments", "fit_document", "run"]
+
+PARAMETER_KEYS = ("mean", "sd", "q05", "q25", "median", "q75", "q95", "rhat", "ess_bulk", "ess_tail")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `bayescale fit` takes."""
+    add_table(parser)
+    parser.add_argument("--law", default="chinchilla", metavar="NAME", help="see `bayescale laws` (default chinchilla)")
+    parser.add_argument("--procedure", default="nuts", metavar="NAME", help="see `bayescale procedures` (default nuts)")
+    parser.add_argument(
+        "--noise",
+        default="student-t",
+        metavar="NAME",
+        help='student-t, normal or laplace, with the columns its sd depends on: "student-t(D)"',
+    )
+    parser.add_argument(
+        "--prior", action="append", default=[], metavar="NAME=PRIOR", help='"E=LogNormal(0.6,0.2)"; a number pins'
+    )
+    parser.add_argument("--priors", metavar="FILE.toml", help="a TOML file with a [priors] table; --prior goes before it")
+    parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
+    parser.add_argument(
+        "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
+    )
+    parser.add_argument("--draws", type=at_least(4), default=1000, help="draws of each chain (default 1000)")
+    parser.add_argument("--chains", type=at_least(1), default=4, help="chains (default 4)")
+    parser.add_argument("--warmup", type=at_least(1), default=150, help="warm-up steps of each chain (default 150)")
+    parser.add_argument("--target-accept", type=float, default=0.8, help="of the step-size adaptation (default 0.8)")
+    parser.add_argument("--out", metavar="FIT.nc", help="write the fit here, for forecast and allocate")
+    parser.add_argument("--plots", metavar="FOLDER", help="write pictures of the fit here, PNG and PDF")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out `bayescale fit`."""
+    from bayescale.cli._cache import use_compilation_cache
+    from bayescale.prior import parse_assignments, read_toml
+
+    priors = (read_toml(arguments.priors) if arguments.priors else {}) | parse_assignments(arguments.prior)
+    _check_out(arguments.out)
+    law, runs = _law_and_runs(arguments)
+    for warning in runs.warnings:
+        print(f"bayescale fit: {warning}", file=sys.stderr)
+    use_compilation_cache()
+    from bayescale.procedures import fit
+
+    with progress_bar() as progress:
+        fitted = fit(
+            runs,
+            law,
+            arguments.procedure,
+            noise=arguments.noise,
+            priors=priors,
+            seed=arguments.seed,
+            progress=progress,
+            draws=arguments.draws,
+            chains=arguments.chains,
+            warmup=arguments.warmup,
+            target_accept=arguments.target_accept,
+        )
+    saved = str(fitted.save(arguments.out)) if arguments.out else None
+    pictures: list[str] = []
+    if arguments.plots:
+        from bayescale.cli._pictures import draw
+
+        pictures = [str(path) for path in draw(fitted, Path(arguments.plots))]
+    lines = [repr(fitted), "", f"written: {saved}" if saved else "not saved: add --out fit.nc to forecast from it"]
+    emit(fit_document(fitted) | {"out": saved, "plots": pictures}, "\n".join([*lines, *pictures]), arguments.json)
+    warn(fitted, "fit")
+    return status(fitted)
+
+
+def _check_out(out: str | None) -> None:
+    """Find out that the result cannot be written before the work is done, not after."""
+    from bayescale.errors import FitError
+
+    if out is not None and not out.endswith(".nc"):
+        raise FitError(f"--out {out}: a fit is a netCDF file; give a name that ends in .nc")
+    if out is not None and not Path(out).parent.is_dir():
+        raise FitError(f"--out {out}: the folder {Path(out).parent} does not exist")
+
+
+def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    from bayescale.cli._arguments import assignments, quantity
+    from bayescale.laws import get
+    from bayescale.noise import Noise
+    from bayescale.procedures import reference_for
+    from bayescale.runs import Runs
+
+    law = get(arguments.law)()
+    needs = tuple(dict.fromkeys((*law.inputs, *Noise.parse(arguments.noise).columns, "loss")))
+    runs = Runs.read(
+        arguments.runs,
+        columns=column_names(arguments),
+        where=arguments.where,
+        drop_bad=arguments.drop_bad,
+        needs=needs,
+    )
+    if arguments.reference is None:
+        return reference_for(law, runs), runs
+    given = assignments(arguments.reference.split(","), "--reference", "N=1e9,D=2e10")
+    unknown = [name for name in given if name not in law.reference_run]
+    if unknown:
+        from bayescale.errors import LawError
+
+        raise LawError(f"--reference names {unknown[0]!r}; a reference run has N, D and C")
+    return law.at(**{name: _positive(quantity, name, text) for name, text in given.items()}), runs
+
+
+def _positive(parse: Any, name: str, text: str) -> float:
+    from bayescale.errors import LawError
+
+    try:
+        return float(parse(text))
+    except argparse.ArgumentTypeError as error:
+        raise LawError(f"--reference {name}: {error}") from None
+
+
+def fit_document(fitted: Fit) -> dict[str, Any]:
+    """A fit as the JSON document of the command line."""
+    summary = fitted.summary()
+    diagnostics = fitted.diagnostics.document()
+    return {
+        "law": fitted.law.name,
+        "formula": fitted.law.formula,
+        "reference_run": fitted.law.reference_run,
+        "procedure": fitted.record.procedure,
+        "kind": fitted.kind,
+        "noise": None if fitted.model is None else str(fitted.model.noise),
+        "priors": None if fitted.record.model is None else fitted.record.model["priors"],
+        "prior_predictive": fitted.record.prior_predictive,
+        "seed": fitted.record.seed,
+        "n_runs": fitted.record.table["n_runs"],
+        "n_dropped": fitted.record.table["n_dropped"],
+        "table": fitted.record.table,
+        "parameters": {
+            str(name): {key: float(row[key]) for key in PARAMETER_KEYS} for name, row in summary.iterrows()
+        },
+        "diagnostics": diagnostics,
+        "seconds": fitted.record.seconds,
+        "versions": fitted.record.versions,
+    }

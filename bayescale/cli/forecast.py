@@ -1,0 +1,111 @@
+"""Forecast the loss of runs that have not been trained: of the law itself, and of one new run with its noise."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from bayescale.cli._arguments import assignments, quantity
+from bayescale.cli._output import emit, status, warn
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `bayescale forecast` takes."""
+    parser.add_argument("fit", metavar="FIT", help="a fit written by `bayescale fit --out`")
+    targets = parser.add_mutually_exclusive_group(required=True)
+    targets.add_argument(
+        "--at",
+        action="append",
+        nargs="+",
+        metavar="N=70B,D=1.4T",
+        help="one run each; C=1e24 alone is the compute-optimal run of a budget",
+    )
+    targets.add_argument("--runs", metavar="TARGETS", help="a table of runs without (or with) losses")
+    parser.add_argument("--column", action="append", default=[], metavar="NAME=COLUMN", help="for --runs, as in fit")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out `bayescale forecast`."""
+    from bayescale.fits import Fit
+
+    fitted = Fit.load(arguments.fit)
+    made = [fitted.forecast(targets, seed=arguments.seed) for targets in _targets(arguments, fitted)]
+    rows = [row for dataset in made for row in _rows(dataset)]
+    document = {
+        "law": fitted.law.name,
+        "kind": fitted.kind,
+        "forecasts": rows,
+        "diagnostics": {"ok": fitted.diagnostics.ok, "warnings": list(fitted.diagnostics.warnings)},
+    }
+    emit(document, _text(rows), arguments.json)
+    warn(fitted, "forecast")
+    return status(fitted)
+
+
+def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
+    from bayescale.cli._arguments import column_names
+    from bayescale.errors import TargetError
+
+    if arguments.runs is not None:
+        from bayescale.runs import Runs
+
+        needs = fitted.law.inputs if fitted.model is None else fitted.model.columns
+        return [Runs.read(arguments.runs, columns=column_names(arguments), needs=list(needs))]
+    targets = []
+    for text in [text for group in arguments.at for text in group]:
+        given = assignments(text.split(","), "--at", "N=70B,D=1.4T")
+        try:
+            targets.append({name: [quantity(value)] for name, value in given.items()})
+        except argparse.ArgumentTypeError as error:
+            raise TargetError(f"--at {text}: {error}") from None
+    return targets
+
+
+def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    from bayescale.intervals import quantiles
+
+    rows = []
+    for place in range(dataset.sizes["run"]):
+        one = dataset.isel(run=place)
+        new = one["new_run_loss"].values
+        inputs = {name: float(one[name]) for name in one.coords if name not in ("run", "flops_ratio", "inside")}
+        none = dict.fromkeys(quantiles([0.0, 1.0]))
+        rows.append(
+            {
+                "inputs": inputs,
+                "mean_loss": quantiles(one["mean_loss"].values),
+                "new_run_loss": none if (new != new).any() else quantiles(new),
+                "extrapolation": {"flops_ratio": float(one["flops_ratio"]), "inside": bool(one["inside"])},
+            }
+        )
+    return rows
+
+
+def _text(rows: list[dict[str, Any]]) -> str:
+    from bayescale.compute import format_quantity
+
+    lines = []
+    for row in rows:
+        inputs = ", ".join(f"{name} = {format_quantity(value)}" for name, value in row["inputs"].items())
+        reach = row["extrapolation"]
+        where = "inside the table" if reach["inside"] else "outside the table"
+        lines.append(f"{inputs}: {where}, {reach['flops_ratio']:.3g} times its largest FLOPs")
+        for name, label in (("mean_loss", "the law"), ("new_run_loss", "a new run")):
+            lines.append(f"  {label:<10}{_band(row[name])}")
+    return "\n".join(lines)
+
+
+def _band(interval: dict[str, float | None]) -> str:
+    if interval["median"] is None:
+        return "no noise model in this fit"
+    if interval["q05"] is None:
+        return f"{interval['median']:.4f} nats per token (a point, no interval)"
+    return (
+        f"{interval['median']:.4f} nats per token, 50 % [{interval['q25']:.4f}, {interval['q75']:.4f}], "
+        f"90 % [{interval['q05']:.4f}, {interval['q95']:.4f}]"
+    )

@@ -1,0 +1,37 @@
+"""List the scaling laws: formula, inputs, parameters with their default priors, and source."""
+
+from __future__ import annotations
+
+import argparse
+
+from bayescale.cli._output import emit
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `bayescale laws` takes: nothing of its own."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out `bayescale laws`."""
+    from bayescale.laws import get, names
+
+    rows = []
+    for name in names():
+        law = get(name)
+        rows.append(
+            {
+                "name": name,
+                "formula": law.formula,
+                "inputs": list(law.inputs),
+                "parameters": list(law.parameters),
+                "reference": law.citation,
+                "priors": {parameter: str(prior) for parameter, prior in law.priors.items()},
+                "loss_unit": law.loss_unit,
+                "N_convention": law.N_convention,
+            }
+        )
+    text = "\n".join(f"{row['name']:<18}{row['formula']}\n{'':<18}{row['reference']}" for row in rows)
+    emit(rows, text, arguments.json)
+    return 0
