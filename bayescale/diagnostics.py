@@ -119,10 +119,10 @@ def _modes(samples: Samples) -> list[str]:
     distinct = np.asarray(samples.modes.distinct)
     if distinct.sum() <= 1:
         return []
-    gaps = np.asarray(samples.modes.potentials)[distinct] - float(samples.modes.potentials[0])
+    shares = np.exp(float(samples.modes.masses[0]) - np.asarray(samples.modes.masses)[distinct])
     return [
-        f"the posterior has {int(distinct.sum())} separate modes (log density below the best: "
-        f"{', '.join(f'{gap:.2f}' for gap in gaps)}): the table allows different answers, and one number with one "
+        f"the posterior has {int(distinct.sum())} separate modes (probability relative to the first, roughly: "
+        f"{', '.join(f'{share:.2g}' for share in shares)}): the table allows different answers, and one number with one "
         "interval would hide that. Look at the draws by chain, and add runs or priors that tell the modes apart."
     ]
 

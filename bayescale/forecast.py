@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayescale._float64 import jax, jnp
+from bayescale.compute import parse_quantity
 from bayescale.errors import TargetError
 from bayescale.laws import Law
 from bayescale.model import Model
@@ -61,12 +62,15 @@ def _law_draws(law: Law, theta: Draws) -> dict[str, Any]:
 def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Columns of target runs as float64 arrays of one length; the third of N, D, C follows by 6ND.
 
+    Quantities may be text (``"70B"``); columns that neither N, D, C nor `needs` name are left out.
+
     Raises
     ------
     TargetError
         A column that is needed is missing, or a value is not a finite number above 0.
     """
-    columns = {name: np.atleast_1d(np.asarray(values, dtype=np.float64)) for name, values in targets.items()}
+    read = {name: values for name, values in targets.items() if name in ("N", "D", "C", *needs)}
+    columns = {name: _numbers(name, values) for name, values in read.items()}
     if len({len(values) for values in columns.values()}) > 1:
         raise TargetError(f"the targets differ in length: { {name: len(v) for name, v in columns.items()} }")
     if {"N", "D"} <= columns.keys():
@@ -85,8 +89,23 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
     for name, values in columns.items():
         bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         if bad.size:
-            raise TargetError(f"target {bad[0] + 1}: {name} is {values[bad[0]]!r}; expected a finite number above 0")
+            raise TargetError(f"target {bad[0] + 1}: {name} is {float(values[bad[0]])!r}; expected a finite number above 0")
     return columns
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    cells = np.atleast_1d(np.asarray(values))
+    if cells.dtype.kind in "fiub":
+        return cells.astype(np.float64)
+    numbers = np.empty(len(cells))
+    for place, cell in enumerate(cells.tolist()):
+        try:
+            numbers[place] = parse_quantity(cell)
+        except (TypeError, ValueError):
+            raise TargetError(
+                f"target {place + 1}: {name} is {cell!r}; expected a number, such as 7e10 or 70B"
+            ) from None
+    return numbers
 
 
 def extrapolation(runs: Runs | None, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -172,7 +191,11 @@ def forecast_path(
         columns = {"N": N, "D": D, "C": jnp.asarray(budgets)}
     else:
         raise TargetError(f"{law.name} gives loss as a function of {', '.join(law.inputs)}: give those, not a budget")
-    needed = columns if model is None else {name: columns[name] for name in model.noise.columns if name in columns}
+    scattered = () if model is None else model.noise.columns
+    unknown = [name for name in scattered if name not in columns]
+    if unknown:
+        raise TargetError(f"the sd of the noise depends on {unknown[0]}, which a budget does not give: give whole runs")
+    needed = {name: columns[name] for name in scattered}
     new = _new_run(model, dict(theta), mean, needed, seed)
     variables = {"mean_loss": np.asarray(mean), "new_run_loss": new}
     variables |= {name: np.asarray(columns[name]) for name in ("N", "D") if name in columns}

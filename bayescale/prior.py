@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,13 +143,12 @@ class Prior:
 
     def distribution(self) -> dist.Distribution:
         """The NumPyro distribution; a new object at each call, built inside the trace that uses it."""
-        import numpyro.distributions as dist
+        return _distribution(self.family, *self.arguments)
 
-        if self.family == "TruncatedNormal":
-            mean, sd, low, high = self.arguments
-            ends = {name: value for name, value in (("low", low), ("high", high)) if math.isfinite(value)}
-            return dist.TruncatedNormal(mean, sd, **ends) if ends else dist.Normal(mean, sd)
-        return getattr(dist, _FAMILIES[self.family].numpyro)(*self.arguments)
+    @staticmethod
+    def together(priors: Sequence[Prior]) -> dist.Distribution:
+        """One NumPyro distribution over a vector of parameters, whose priors are of one family and have the same ends."""
+        return _distribution(priors[0].family, *np.array([prior.arguments for prior in priors]).T)
 
     @classmethod
     def parse(cls, text: str | float | Prior) -> Prior:
@@ -205,6 +204,17 @@ def _number(part: str, whole: str) -> float:
             "sqrt(2), in a prior such as LogNormal(0.5, 0.4) or Normal(1.7, 0.3), or a plain number to pin the "
             "parameter"
         ) from None
+
+
+def _distribution(family: str, *arguments: Any) -> dist.Distribution:
+    """The NumPyro distribution of one parameter (numbers) or of several (arrays)."""
+    import numpyro.distributions as dist
+
+    if family == "TruncatedNormal":
+        mean, sd, low, high = arguments
+        ends = {name: value for name, value in (("low", low), ("high", high)) if np.isfinite(value).all()}
+        return dist.TruncatedNormal(mean, sd, **ends) if ends else dist.Normal(mean, sd)
+    return getattr(dist, _FAMILIES[family].numpyro)(*arguments)
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, Prior]:

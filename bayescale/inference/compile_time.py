@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +13,19 @@ __all__ = ["CompileTime", "compile_seconds"]
 
 
 class CompileTime:
-    """A running total of seconds, filled while `compile_seconds` is open."""
+    """Intervals in which JAX traced, lowered or compiled, filled while `compile_seconds` is open."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.intervals: list[tuple[float, float]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in which at least one thread was at it."""
+        total, reached = 0.0, float("-inf")
+        for start, end in sorted(self.intervals):
+            total += max(0.0, end - max(start, reached))
+            reached = max(reached, end)
+        return total
 
 
 _open: list[CompileTime] = []
@@ -23,8 +33,9 @@ _open: list[CompileTime] = []
 
 def _listen(event: str, duration: float, **_: Any) -> None:
     if event.startswith("/jax/core/compile/"):
+        now = time.perf_counter()
         for total in _open:
-            total.seconds += duration
+            total.intervals.append((now - duration, now))
 
 
 jax.monitoring.register_event_duration_secs_listener(_listen)

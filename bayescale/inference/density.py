@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpyro.distributions import biject_to, constraints, transforms
-from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax, jnp
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
+from bayescale.prior import Prior
 
 __all__ = ["Density", "Table", "pad"]
 
@@ -52,7 +53,7 @@ class _Softplus(transforms.ParameterFreeTransform):
     domain = constraints.real
     codomain = constraints.positive
 
-    def __init__(self, bend: float) -> None:
+    def __init__(self, bend: Any) -> None:
         self.bend = bend
 
     def __call__(self, z: Any) -> Any:
@@ -65,8 +66,19 @@ class _Softplus(transforms.ParameterFreeTransform):
         return -jax.nn.softplus(-z / self.bend)
 
 
+class _Block(NamedTuple):
+    """Parameters next to each other in the flat vector that share a transform and a family of priors."""
+
+    names: tuple[str, ...]
+    prior: Any
+    transform: Any
+
+
 class Density:
     """Potential energy (minus log posterior density, up to a constant) of a model on R^dim.
+
+    The same density as that of the NumPyro program that the model is (the tests hold the two equal), evaluated on
+    blocks of parameters instead of one site at a time: a third of the operations, so less time to compile and to run.
 
     Parameters
     ----------
@@ -80,38 +92,82 @@ class Density:
         self.model, self.table = model, table
 
     @cached_property
-    def _transforms(self) -> dict[str, Any]:
-        """Transform from the real line onto the support of every sampled parameter, in the order of the flat vector."""
-        priors = self.model.priors
-        return {name: self._transform(name, priors[name].distribution()) for name in priors if not priors[name].fixed}
+    def _blocks(self) -> tuple[_Block, ...]:
+        """The blocks, the law's parameters first and ``sigma`` first among the noise's."""
+        law = self.model.law.parameters
+        free = {name: prior for name, prior in self.model.priors.items() if not prior.fixed}
+        groups: dict[tuple[bool, str, tuple[bool, ...]], list[str]] = {}
+        for name, prior in free.items():
+            ends = tuple(map(math.isfinite, prior.arguments))
+            groups.setdefault((name not in law, prior.family, ends), []).append(name)
+        # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
+        ordered = sorted(groups.items(), key=lambda group: group[0][0])
+        return tuple(self._block(tuple(names), [free[name] for name in names], not key[0]) for key, names in ordered)
 
-    def _transform(self, name: str, distribution: Any) -> Any:
-        if name in self.model.law.parameters and distribution.support is constraints.positive:
-            return _Softplus(BEND * self.model.priors[name].median)
-        return biject_to(distribution.support)
+    def _block(self, names: tuple[str, ...], priors: list[Prior], of_law: bool) -> _Block:
+        distribution = priors[0].together(priors)
+        if of_law and distribution.support is constraints.positive:
+            return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
+        return _Block(names, distribution, biject_to(distribution.support))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Sampled parameters, in the order of the flat vector."""
-        return tuple(self._transforms)
+        return tuple(name for block in self._blocks for name in block.names)
 
     @property
     def dim(self) -> int:
         """Length of the flat vector."""
-        return len(self._transforms)
+        return len(self.names)
+
+    @property
+    def n_law(self) -> int:
+        """How many of the sampled parameters are the law's; they come first in the flat vector."""
+        return sum(name in self.model.law.parameters for name in self.names)
+
+    @property
+    def sigma_at(self) -> int | None:
+        """Place of ``log sigma`` in the flat vector; None where sigma is pinned."""
+        return self.names.index("sigma") if "sigma" in self.names else None
+
+    def _parts(self, z: Any) -> list[tuple[_Block, Any, Any]]:
+        """Each block with its part of the flat vector, unconstrained and on its own scale."""
+        parts, start = [], 0
+        for block in self._blocks:
+            part = z[start : start + len(block.names)]
+            parts.append((block, part, block.transform(part)))
+            start += len(block.names)
+        return parts
+
+    @staticmethod
+    def _named(parts: list[tuple[_Block, Any, Any]]) -> dict[str, Any]:
+        return {name: value[i] for block, _, value in parts for i, name in enumerate(block.names)}
+
+    @staticmethod
+    def _prior(parts: list[tuple[_Block, Any, Any]]) -> Any:
+        """Log prior density on the unconstrained scale."""
+        return sum(
+            (block.prior.log_prob(value) + block.transform.log_abs_det_jacobian(part, value)).sum()
+            for block, part, value in parts
+        )
 
     def constrain(self, z: Any) -> dict[str, Any]:
         """Parameters on their own scale from a flat vector of shape (dim,)."""
-        return {name: transform(z[i]) for i, (name, transform) in enumerate(self._transforms.items())}
+        return self._named(self._parts(z))
 
     def unconstrain(self, theta: Mapping[str, Any]) -> Any:
         """The flat vector, shape (dim,), of parameters on their own scale."""
-        return jnp.stack([transform.inv(theta[name]) for name, transform in self._transforms.items()])
+        blocks = [b.transform.inv(jnp.stack([jnp.asarray(theta[name]) for name in b.names])) for b in self._blocks]
+        return jnp.concatenate(blocks)
+
+    def prior_potential(self, z: Any) -> Any:
+        """The part of the potential that is there before any data."""
+        return -self._prior(self._parts(z))
 
     def potential(self, z: Any) -> Any:
         """Minus the log density of the posterior on the unconstrained scale, Jacobians included."""
-        theta = self.constrain(z)
-        jacobian = sum(
-            transform.log_abs_det_jacobian(z[i], theta[name]) for i, (name, transform) in enumerate(self._transforms.items())
-        )
-        return -log_density(self.model, tuple(self.table), {}, theta)[0] - jacobian
+        parts = self._parts(z)
+        pinned = {name: prior.arguments[0] for name, prior in self.model.priors.items() if prior.fixed}
+        predicted = self.model.predictive(self.table.columns, pinned | self._named(parts))
+        likelihood = jnp.where(self.table.weight, predicted.log_prob(self.table.log_loss), 0.0).sum()
+        return -likelihood - self._prior(parts)

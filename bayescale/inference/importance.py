@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from bayescale._float64 import jax
 from bayescale.inference import compiled
-from bayescale.inference.density import Density, Table
+from bayescale.inference.density import Table
 from bayescale.inference.mode import Modes
 from bayescale.model import Model
 
@@ -49,19 +49,19 @@ def importance(model: Model, table: Table, modes: Modes, seed: int) -> Importanc
     if len(table.weight) > MAX_ROWS:
         return None
     generator = np.random.default_rng([seed, 1])
-    dim = len(modes.mode)
+    dim = modes.frame.centre.size
     x = generator.standard_normal((DRAWS, dim)) / np.sqrt(generator.chisquare(DEGREES, (DRAWS, 1)) / DEGREES)
-    z = modes.mode + x @ modes.factor.T
-    height = np.concatenate([compiled.heights(model, table, part) for part in np.split(z, DRAWS // compiled.BATCH)])
+    parts = [compiled.weigh(model, table, modes.frame, part) for part in np.split(x, DRAWS // compiled.BATCH)]
+    potential, _, theta = jax.tree.map(lambda *several: np.concatenate(several), *parts)
     log_proposal = gammaln((DEGREES + dim) / 2) - (DEGREES + dim) / 2 * np.log1p(np.square(x).sum(axis=1) / DEGREES)
-    log_weight = np.where(np.isfinite(height), -height, -np.inf) - log_proposal
+    log_weight = np.where(np.isfinite(potential), -potential, -np.inf) - log_proposal
     finite = np.isfinite(log_weight)
     if finite.sum() < compiled.BATCH:
         return Importance(float("inf"), 0.0, {}, {})
     smooth, pareto_k = array_stats.psislw(-log_weight[finite])  # it takes minus the log weights, as from log likelihoods
     weight = np.exp(smooth - smooth.max())
     weight /= weight.sum()
-    theta = jax.device_get(jax.vmap(Density(model, table).constrain)(z[finite]))
-    mean = {name: float(weight @ values) for name, values in theta.items()}
-    sd = {name: float(np.sqrt(weight @ np.square(values - mean[name]))) for name, values in theta.items()}
+    kept = {name: values[finite] for name, values in theta.items()}
+    mean = {name: float(weight @ values) for name, values in kept.items()}
+    sd = {name: float(np.sqrt(weight @ np.square(values - mean[name]))) for name, values in kept.items()}
     return Importance(float(pareto_k), float(1.0 / np.square(weight).sum()), mean, sd)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import optax
 
 from bayescale._float64 import jax, jnp
+from bayescale.inference.density import Density
+from bayescale.inference.frame import Frame, frame_at, to_whitened
 
 __all__ = ["STARTS", "Modes", "find_modes"]
 
@@ -17,8 +19,8 @@ NEWTON_STEPS = 40
 # Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
 # e, and at 1e-5 truncation (1e-10) and rounding (1e-11) are both far below what a whitening or a Newton step can feel.
 DIFFERENCE = 1e-5
-# Two optima closer than APART posterior standard deviations are one; an optimum lower than the best by more than GAP in
-# log density (a twentieth of the density) is not worth a chain.
+# Two optima closer than APART posterior standard deviations are one; an optimum with less than a twentieth (GAP on the
+# log scale) of the best one's probability is not worth a chain.
 APART = 3.0
 GAP = 3.0
 
@@ -30,28 +32,28 @@ class Modes(NamedTuple):
 
     Attributes
     ----------
-    mode : array (dim,)
-        The best optimum, on the unconstrained scale.
-    factor : array (dim, dim)
-        ``mode + factor @ x`` with standard normal ``x`` is the Laplace approximation; the whitening.
+    frame : Frame
+        The whitening at the mode that holds the most probability (by the Laplace approximation).
     positive_definite : bool
-        Whether the curvature there is that of a maximum; `factor` uses absolute eigenvalues where it is not.
+        Whether the curvature there is that of a maximum; the frame uses absolute eigenvalues where it is not.
     gradient_norm : float
         Norm of the gradient at the mode in posterior standard deviations; 0 at a true mode.
     ends : array (STARTS, dim)
-        Where each start ended, best first.
-    potentials : array (STARTS,)
-        Minus the log density there.
+        Where each start ended, the mode first, on the unconstrained scale.
+    centres : array (STARTS, dim)
+        The same in whitened coordinates.
+    masses : array (STARTS,)
+        Minus the log of the probability around each end, by the Laplace approximation, up to a constant.
     distinct : array of bool (STARTS,)
-        Ends that are separate modes, each the best of its own; the first is `mode`.
+        Ends that are separate modes and hold a share worth a chain, each the best of its own; the first is the mode.
     """
 
-    mode: Any
-    factor: Any
+    frame: Frame
     positive_definite: Any
     gradient_norm: Any
     ends: Any
-    potentials: Any
+    centres: Any
+    masses: Any
     distinct: Any
 
 
@@ -126,25 +128,39 @@ def _newton(potential: Potential, z: Any) -> tuple[Any, Any, Any, Any]:
     return jax.lax.while_loop(unfinished, attempt, start)[:4]
 
 
-def find_modes(potential: Potential, starts: Any) -> Modes:
+def _screen(density: Density, candidates: Mapping[str, Any]) -> Any:
+    """The best STARTS of many candidates, on the unconstrained scale."""
+    z = jax.vmap(density.unconstrain)(candidates)
+    height = jax.lax.map(density.potential, z, batch_size=STARTS)
+    return z[jnp.argsort(jnp.where(jnp.isfinite(height), height, jnp.inf))[:STARTS]]
+
+
+def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
     """Search for the modes of a posterior; traceable, so that it can be jitted and mapped over tables.
 
     Parameters
     ----------
-    potential : callable
-        Minus the log density on the unconstrained scale, of an array (dim,).
-    starts : array (STARTS, dim)
-        Where to start.
+    density : Density
+        The posterior.
+    candidates : mapping of str to array (candidate,)
+        Draws from the prior; the search starts from the best of them, one in every basin that the prior takes seriously.
     """
-    climbed = jax.vmap(lambda z: _lbfgs(potential, z))(starts)
-    ends, potentials, gradients, hessians = jax.vmap(lambda z: _newton(potential, z))(climbed)
-    order = jnp.argsort(jnp.where(jnp.isfinite(potentials), potentials, jnp.inf))
-    ends, potentials, gradients, hessians = ends[order], potentials[order], gradients[order], hessians[order]
-    vectors, sizes, positive = _curvature(hessians[0])
-    factor = vectors / jnp.sqrt(sizes)[None, :]
-    slopes = jnp.linalg.norm(gradients @ factor, axis=1)
-    white = (ends - ends[0][None, :]) @ (vectors * jnp.sqrt(sizes)[None, :])
+    starts = _screen(density, candidates)
+    climbed = jax.vmap(lambda z: _lbfgs(density.potential, z))(starts)
+    ends, potentials, gradients, hessians = jax.vmap(lambda z: _newton(density.potential, z))(climbed)
+    vectors, sizes, positive = jax.vmap(_curvature)(hessians)
+    masses = potentials + 0.5 * jnp.log(sizes).sum(axis=1)
+    slopes = jax.vmap(lambda v, s, g: jnp.linalg.norm((v.T @ g) / jnp.sqrt(s)))(vectors, sizes, gradients)
+    # an end that is no optimum may come first only where no start reached one
+    settled = jnp.isfinite(masses) & (slopes < 0.1) & positive
+    order = jnp.lexsort((jnp.where(jnp.isfinite(masses), masses, jnp.inf), ~settled))
+    ends, masses, settled = ends[order], masses[order], settled[order]
+    best = order[0]
+    white = (ends - ends[0][None, :]) @ (vectors[best] * jnp.sqrt(sizes[best])[None, :])
     near = jnp.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
-    earlier = jnp.arange(starts.shape[0])[:, None] > jnp.arange(starts.shape[0])[None, :]
-    distinct = ~(near & earlier).any(axis=1) & (potentials < potentials[0] + GAP) & (slopes < 0.1)
-    return Modes(ends[0], factor, positive, slopes[0], ends, potentials, distinct.at[0].set(True))
+    earlier = jnp.arange(STARTS)[:, None] > jnp.arange(STARTS)[None, :]
+    distinct = ~(near & earlier).any(axis=1) & (masses < masses[0] + GAP) & settled
+    prior_hessian = _measure(density.prior_potential, ends[0])[2]
+    frame = frame_at(ends[0], hessians[best], prior_hessian, density.n_law, density.sigma_at)
+    centres = jax.vmap(lambda z: to_whitened(frame, z))(ends)
+    return Modes(frame, positive[best], slopes[best], ends, centres, masses, distinct.at[0].set(True))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numpyro.infer.hmc import hmc
+from numpyro.infer.util import ParamInfo
 
 from bayescale._float64 import jax, jnp
 
@@ -47,16 +48,16 @@ class Steps(NamedTuple):
     step_size: Any
 
 
-def _kernel(potential: Callable[[Any], Any], kernel: Kernel, position: Any, key: Any) -> tuple[Any, Any]:
-    """NumPyro's NUTS on a flat vector: its first state and its step."""
+def _step(potential: Callable[[Any], Any], kernel: Kernel, start: Any, key: Any) -> tuple[Any, Any]:
+    """NumPyro's NUTS on a flat vector: its first state at `start` (position, potential, gradient), and its step."""
     init, step = hmc(potential, algo="NUTS")
     state = init(
-        position,
+        ParamInfo(*start),
         kernel.warmup,
         step_size=0.5,
         adapt_mass_matrix=kernel.dense,
         dense_mass=True,
-        inverse_mass_matrix=jnp.eye(position.size),
+        inverse_mass_matrix=jnp.eye(start[0].size),
         target_accept_prob=kernel.target_accept,
         max_tree_depth=kernel.max_tree_depth,
         trajectory_length=None,
@@ -65,17 +66,27 @@ def _kernel(potential: Callable[[Any], Any], kernel: Kernel, position: Any, key:
     return state, step
 
 
-def begin(potential: Callable[[Any], Any], kernel: Kernel, positions: Any, keys: Any) -> Any:
-    """First states of the chains, at `positions` (chain, dim); traceable."""
-    return jax.vmap(lambda x, key: _kernel(potential, kernel, x, key)[0])(positions, keys)
+def begin(kernel: Kernel, starts: tuple[Any, Any, Any], keys: Any) -> Any:
+    """First states of the chains; traceable.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Settings.
+    starts : tuple of arrays (chain, dim), (chain,), (chain, dim)
+        Position, potential and gradient of each chain.
+    keys : array (chain,)
+        PRNG keys.
+    """
+    return jax.vmap(lambda start, key: _step(jnp.sum, kernel, start, key)[0])(starts, keys)
 
 
 def advance(potential: Callable[[Any], Any], kernel: Kernel, count: int, states: Any) -> tuple[Any, Steps]:
     """Take `count` steps of every chain; traceable. Warm-up is over when a chain has taken ``kernel.warmup`` steps."""
 
     def one_chain(state: Any) -> tuple[Any, Steps]:
-        # the first call fixes the settings inside NumPyro's closure; what it computes is not used and not compiled
-        _, step = _kernel(potential, kernel, state.z, state.rng_key)
+        # this call fixes the settings inside NumPyro's closure; the state it makes is not used and not compiled
+        _, step = _step(potential, kernel, (state.z, state.potential_energy, state.z_grad), state.rng_key)
 
         def move(state: Any, _: None) -> tuple[Any, Steps]:
             new = step(state)

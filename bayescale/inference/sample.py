@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,8 +17,9 @@ from bayescale.inference import compiled
 from bayescale.inference.compile_time import compile_seconds
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Density, Table
+from bayescale.inference.frame import Frame
 from bayescale.inference.importance import Importance, importance
-from bayescale.inference.mode import STARTS, Modes
+from bayescale.inference.mode import Modes
 from bayescale.inference.nuts import Kernel
 from bayescale.model import Model
 
@@ -25,10 +28,13 @@ __all__ = ["Sampler", "Samples", "sample"]
 Progress = Callable[[str, int, int], None]
 
 CHUNK = 50
-SCREENED = 2 * compiled.BATCH
+SCREENED = 512
+# Up to this many rows one useless step is cheaper than waiting for the compiler.
+AHEAD = 1 << 15
 # The fall-back, for posteriors that are not round after whitening.
 LONG_WARMUP = 1000
-LONG_TARGET = 0.95
+LONG_TARGET = 0.98
+THIN = 3
 
 
 @dataclass(frozen=True)
@@ -105,24 +111,52 @@ class Samples(NamedTuple):
     interrupted: bool
 
 
-def _starts(model: Model, table: Table, density: Density, seed: int) -> np.ndarray:
-    """The best of many draws from the prior, shape (STARTS, dim): one in every basin the prior takes seriously."""
-    theta = model.sample_priors(SCREENED, seed)
-    points = np.asarray(jax.vmap(density.unconstrain)({name: theta[name] for name in density.names}))
-    height = np.concatenate([compiled.heights(model, table, part) for part in np.split(points, 2)])
-    if not np.isfinite(height).any():
+def _locate(model: Model, table: Table, density: Density, seed: int) -> Modes:
+    """The modes, searched from the best of many draws from the prior."""
+    drawn = model.sample_priors(SCREENED, seed)
+    modes: Modes = jax.device_get(compiled.locate(model, table, {name: drawn[name] for name in density.names}))
+    if not np.isfinite(modes.masses[0]):
         raise FitError(
-            f"none of {SCREENED} draws from the priors gives a finite likelihood for this table: a loss or an input is "
-            "out of all proportion to the priors. Run `bayescale check`, or set priors that allow the losses you see"
+            f"none of {SCREENED} draws from the priors leads to a finite likelihood for this table: a loss or an input "
+            "is out of all proportion to the priors. Run `bayescale check`, or set priors that allow the losses you see"
         )
-    return points[np.argsort(np.where(np.isfinite(height), height, np.inf))[:STARTS]]
+    return modes
 
 
-def _positions(modes: Modes, chains: int, generator: np.random.Generator) -> np.ndarray:
-    """Whitened starting points (chain, dim): draws around the modes, the chains dealt out over the separate ones."""
-    centres = np.asarray(modes.ends)[np.asarray(modes.distinct)]
-    whitened = np.linalg.solve(np.asarray(modes.factor), (centres - np.asarray(modes.mode)).T).T
-    return whitened[np.arange(chains) % len(whitened)] + generator.standard_normal((chains, whitened.shape[1]))
+def _starts(
+    model: Model, table: Table, modes: Modes, chains: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the chains start, with potential and gradient: draws around the modes, dealt out over the separate ones."""
+    centres = modes.centres[modes.distinct]
+    x = centres[np.arange(chains) % len(centres)] + generator.standard_normal((chains, centres.shape[1]))
+    room = -len(x) % compiled.BATCH
+    parts = np.split(np.concatenate([x, np.zeros((room, x.shape[1]))]), (len(x) + room) // compiled.BATCH)
+    weighed = [compiled.weigh(model, table, modes.frame, part)[:2] for part in parts]
+    potentials, gradients = (np.concatenate(arrays)[: len(x)] for arrays in zip(*weighed, strict=True))
+    return x, potentials, gradients
+
+
+@contextmanager
+def _compiling_ahead(model: Model, table: Table, density: Density, sampler: Sampler) -> Iterator[None]:
+    """Compile the sampler on another core while the mode is being looked for.
+
+    Calls it once at positions that are not numbers, where every trajectory ends at its first step; what it returns is
+    thrown away, what it compiled is kept. What goes wrong there goes wrong in the open a moment later.
+    """
+    n_law, dim = density.n_law, density.dim
+    shapes = ((dim,), (dim - n_law, dim - n_law), (n_law, dim - n_law), (n_law, n_law), (n_law,), (dim - n_law,))
+    frame = Frame(*(np.zeros(shape) for shape in shapes))
+    nowhere = np.full((sampler.chains, dim), np.nan)
+
+    def call() -> None:
+        keys = jax.random.split(jax.random.key(0), sampler.chains)
+        states = compiled.start_chains(sampler.kernel, (nowhere, nowhere[:, 0], nowhere), keys)
+        compiled.step_chains(model, sampler.kernel, CHUNK, _devices(sampler.chains), table, frame, states)
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        if len(table.weight) <= AHEAD:
+            pool.submit(call)
+        yield
 
 
 def _devices(chains: int) -> int:
@@ -147,25 +181,25 @@ def _run(
 ) -> _Chains:
     """Warm up and draw, CHUNK steps at a time; an interrupt between chunks keeps what there is."""
     generator = np.random.default_rng(seed)
-    frame = compiled.Frame(modes.mode, modes.factor)
     keys = jax.random.split(jax.random.key(seed), sampler.chains)
-    states = compiled.start_chains(model, kernel, table, frame, _positions(modes, sampler.chains, generator), keys)
-    total = kernel.warmup + sampler.draws
+    states = compiled.start_chains(kernel, _starts(model, table, modes, sampler.chains, generator), keys)
+    thin = THIN if kernel.dense else 1
+    total = kernel.warmup + thin * sampler.draws
     devices, label = _devices(sampler.chains), "sampling again, long warm-up" if kernel.dense else "sampling"
     chunks: list[tuple[Any, Any]] = []
     done, interrupted = 0, False
     try:
         while done < total:
-            states, steps, theta = compiled.step_chains(model, kernel, CHUNK, devices, table, frame, states)
+            states, steps, theta = compiled.step_chains(model, kernel, CHUNK, devices, table, modes.frame, states)
             chunks.append(jax.device_get((steps._asdict(), theta)))
             done += CHUNK
             if progress is not None:
                 progress(label, min(done, total), total)
     except KeyboardInterrupt:
         interrupted = True
-        if done < kernel.warmup + 4:
+        if done < kernel.warmup + 4 * thin:
             raise FitError("interrupted during warm-up: there are no draws to keep yet") from None
-    steps, theta = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, kernel.warmup : total], *chunks)
+    steps, theta = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, kernel.warmup : total : thin], *chunks)
     return _Chains(theta, steps, interrupted)
 
 
@@ -216,7 +250,8 @@ def sample(
         density = Density(model, table)
         if density.dim == 0:
             raise FitError("every parameter is pinned to a number, so there is nothing to fit")
-        modes: Modes = jax.device_get(compiled.locate(model, table, _starts(model, table, density, seed)))
+        with _compiling_ahead(model, table, density, sampler):
+            modes = _locate(model, table, density, seed)
         sampling = time.perf_counter()
         kernel = sampler.kernel
         chains = _run(model, kernel, sampler, table, modes, seed, progress)

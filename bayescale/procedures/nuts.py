@@ -89,7 +89,7 @@ def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
 def _before(model: Model, runs: Runs) -> dict[str, Any]:
     """What the priors alone say of the run with the most compute (or, without compute, the lowest loss)."""
     place = int(np.argmax(runs["C"])) if "C" in runs else int(np.argmin(runs["loss"]))
-    targets = {name: [float(runs[name][place])] for name in model.columns}
-    predicted = forecast(model.law, model, model.sample_priors(2000), targets, None)
+    targets = {name: [float(runs[name][place])] for name in model.law.inputs}
+    predicted = forecast(model.law, None, model.sample_priors(2000), targets, None)
     finite = predicted["mean_loss"].values[np.isfinite(predicted["mean_loss"].values)]
     return dict(quantiles(finite)) | {"observed": float(runs["loss"][place])}
