@@ -16,7 +16,15 @@ from bayescale.laws import Law
 from bayescale.model import Model
 from bayescale.runs import Runs
 
-__all__ = ["check_budgets", "complete_inputs", "extrapolation", "forecast", "forecast_path", "isoflop_curves", "surface"]
+__all__ = [
+    "check_budgets",
+    "complete_inputs",
+    "extrapolation",
+    "forecast",
+    "forecast_path",
+    "isoflop_curves",
+    "surface",
+]
 
 Draws = Mapping[str, Any]
 
@@ -89,7 +97,9 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
     for name, values in columns.items():
         bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         if bad.size:
-            raise TargetError(f"target {bad[0] + 1}: {name} is {float(values[bad[0]])!r}; expected a finite number above 0")
+            raise TargetError(
+                f"target {bad[0] + 1}: {name} is {float(values[bad[0]])!r}; expected a finite number above 0"
+            )
     return columns
 
 
@@ -173,8 +183,8 @@ def forecast_path(
     Returns
     -------
     xarray.Dataset
-        ``mean_loss``, ``new_run_loss`` and, where the law splits compute, ``N``, ``D`` over (sample, budget); coordinate
-        ``budget`` in FLOPs.
+        ``mean_loss``, ``new_run_loss`` and, where the law splits compute, ``N``, ``D`` over (sample, budget);
+        coordinate ``budget`` in FLOPs.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def outer() -> Iterator[type[Law]]:
         name = "outer-exponent-test"
         formula = "L(N, D) = E + (a (N/N0)^-alpha + b (D/D0)^-beta)^kappa"
         citation = "a test"
-        priors = dict(Chinchilla.priors) | {"kappa": Prior("LogNormal", 0.0, 0.2)}  # noqa: RUF012
+        priors = dict(Chinchilla.priors) | {"kappa": Prior("LogNormal", 0.0, 0.2)}
 
         def loss(self, N: Any, D: Any, *, E: Any, a: Any, b: Any, alpha: Any, beta: Any, kappa: Any) -> Any:
             return E + (a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -beta) ** kappa
