@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from arviz_stats.base import array_stats
 
-from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, convergence
+from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi, convergence
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
 
@@ -106,10 +105,10 @@ def _chains(samples: Samples, found: Convergence) -> list[str]:
             f"{deep:.0%} of the draws hit the largest tree depth ({samples.kernel.max_tree_depth}): the posterior has a "
             "very long thin direction; some parameters are hardly identified by this table."
         )
-    bfmi = np.atleast_1d(array_stats.bfmi(samples.stats["energy"], chain_axis=0, draw_axis=1))
-    if not (bfmi > MIN_BFMI).all():
+    missing = bfmi(samples.stats["energy"])
+    if not (missing > MIN_BFMI).all():
         warnings.append(
-            f"energy diagnostic (BFMI) {bfmi.min():.2f} is below {MIN_BFMI}: the tails of the posterior are poorly "
+            f"energy diagnostic (BFMI) {missing.min():.2f} is below {MIN_BFMI}: the tails of the posterior are poorly "
             "explored; tighten the priors of the noise, or use normal noise for very short tables."
         )
     return warnings

@@ -179,13 +179,21 @@ class Prior:
         return np.asarray(_FAMILIES[self.family].sample(generator, *self.arguments, size), dtype=np.float64)
 
     def __str__(self) -> str:
-        return f"{self.family}({', '.join(repr(v) for v in self.arguments)})"
+        names = _FAMILIES[self.family].arguments
+        shown = [_as_log(v) if name.startswith("log_median") else repr(v) for name, v in zip(names, self.arguments, strict=True)]
+        return f"{self.family}({', '.join(shown)})"
 
     def __repr__(self) -> str:
         return f"Prior({self.family!r}, {', '.join(repr(v) for v in self.arguments)})"
 
 
 _FUNCTIONS = ("log", "exp", "sqrt")
+
+
+def _as_log(value: float) -> str:
+    """``log(1.7)`` for the logarithm of a short number, which says more than 0.5306282510621704; exact either way."""
+    short = f"{math.exp(value):.6g}" if abs(value) < 700 else ""
+    return f"log({short})" if short and len(short) < len(repr(value)) and math.log(float(short)) == value else repr(value)
 
 
 def _number(part: str, whole: str) -> float:

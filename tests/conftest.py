@@ -78,10 +78,10 @@ def simulated_fit(simulate: Callable[..., Runs]) -> Fit:
 
 @pytest.fixture(scope="session")
 def one_size_fit(simulate: Callable[..., Runs]) -> Fit:
-    """The Chinchilla law on runs of one size, which say nothing of alpha; a short run, without the long fall-back."""
+    """The Chinchilla law on runs of one size, which say nothing of alpha; without the long fall-back."""
     from bayescale.procedures import fit
 
-    return fit(simulate(N=1e9), draws=100, fallback=False)
+    return fit(simulate(N=1e9), fallback=False)
 
 
 @pytest.fixture(scope="session")

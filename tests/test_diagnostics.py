@@ -104,7 +104,9 @@ def test_a_parameter_that_never_moved(model: Model, good: Samples) -> None:
 def test_draws_that_are_not_numbers(model: Model, good: Samples) -> None:
     draws = good.theta["E"].copy()
     draws[2, 7] = np.nan
-    assert any("R-hat" in warning and "E inf" in warning for warning in diagnose(model, with_theta(good, "E", draws)).warnings)
+    assert any(
+        "R-hat" in warning and "E inf" in warning for warning in diagnose(model, with_theta(good, "E", draws)).warnings
+    )
 
 
 def test_few_effective_draws(model: Model, good: Samples) -> None:
@@ -116,7 +118,9 @@ def test_few_effective_draws(model: Model, good: Samples) -> None:
     draws = 0.36 * np.exp(0.005 * walk)
     assert convergence({"a": draws}).ess_bulk["a"] < 400
     warnings = diagnose(model, with_theta(good, "a", draws)).warnings
-    assert any(w.startswith("effective sample size below 400 for a (smallest ") and "raise --draws" in w for w in warnings)
+    assert any(
+        w.startswith("effective sample size below 400 for a (smallest ") and "raise --draws" in w for w in warnings
+    )
 
 
 def test_too_few_draws_to_tell(model: Model, good: Samples) -> None:
@@ -180,7 +184,7 @@ def test_importance_sampling_that_disagrees(model: Model, good: Samples, sd: flo
 
 def test_importance_sampling_that_cannot_tell_is_a_note(model: Model, good: Samples) -> None:
     assert good.importance is not None
-    off = {name: 99.0 for name in good.importance.mean}
+    off = dict.fromkeys(good.importance.mean, 99.0)
     found = diagnose(model, good._replace(importance=good.importance._replace(pareto_k=1.2, mean=off)))
     assert found.ok
     assert any("says nothing here (Pareto k 1.20)" in note for note in found.notes)
@@ -215,7 +219,9 @@ class TestPriorDominated:
 
     def test_a_default_prior_of_the_law_is_a_warning(self, model: Model, silent: Samples) -> None:
         said = only_warning(model, silent)
-        assert said.startswith(f"alpha is answered by its prior, {model.priors['alpha']}, not by the table (contraction ")
+        assert said.startswith(
+            f"alpha is answered by its prior, {model.priors['alpha']}, not by the table (contraction "
+        )
         assert "--prior" in said
 
     def test_the_noise_is_a_note(self, model: Model, silent: Samples) -> None:
@@ -292,4 +298,6 @@ class TestCaught:
 
 def test_attributes_are_as_documented() -> None:
     names: Any = Diagnostics.__dataclass_fields__
-    assert set(names) <= {word.strip() for line in (Diagnostics.__doc__ or "").split("\n") for word in line.split(":")[0].split(",")}
+    assert set(names) <= {
+        word.strip() for line in (Diagnostics.__doc__ or "").split("\n") for word in line.split(":")[0].split(",")
+    }

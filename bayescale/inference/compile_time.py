@@ -31,11 +31,11 @@ class CompileTime:
 _open: list[CompileTime] = []
 
 
-def _listen(event: str, duration: float, **_: Any) -> None:
+def _listen(event: str, duration_secs: float, **_: Any) -> None:
     if event.startswith("/jax/core/compile/"):
         now = time.perf_counter()
         for total in _open:
-            total.intervals.append((now - duration, now))
+            total.intervals.append((now - duration_secs, now))
 
 
 jax.monitoring.register_event_duration_secs_listener(_listen)

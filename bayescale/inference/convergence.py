@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from arviz_stats.base import array_stats
 
-__all__ = ["MAX_RHAT", "MIN_ESS_PER_CHAIN", "Convergence", "convergence"]
+__all__ = ["MAX_RHAT", "MIN_ESS_PER_CHAIN", "Convergence", "bfmi", "convergence", "pareto_smoothed"]
 
 # Vehtari et al. 2021 (arXiv 1903.08008): rank-normalised R-hat below 1.01, and 100 effective draws a chain.
 MAX_RHAT = 1.01
@@ -45,14 +44,19 @@ class Convergence(NamedTuple):
 def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
     """R-hat, bulk and tail ESS of each parameter, arrays (chain, draw).
 
-    A parameter that never moves, or holds a value that is not finite, has R-hat infinity.
+    A parameter that never moves, or holds a value that is not finite, has R-hat infinity. A single chain is compared with
+    itself: its first half with its second.
     """
+    # takes a second to load, which commands that only read a fit should not wait for
+    from arviz_stats.base.array import array_stats
+
     rhat, bulk, tail = {}, {}, {}
     for name, draws in theta.items():
         if not np.isfinite(draws).all() or np.ptp(draws) == 0.0:
             rhat[name], bulk[name], tail[name] = float("inf"), 0.0, 0.0
             continue
-        rhat[name] = float(array_stats.rhat(draws, chain_axis=0, draw_axis=1))
+        compared = draws if len(draws) > 1 else draws[0, : draws.shape[1] // 2 * 2].reshape(2, -1)
+        rhat[name] = float(array_stats.rhat(compared, chain_axis=0, draw_axis=1))
         bulk[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk"))
         tail[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)))
     chains = len(next(iter(theta.values()))) if theta else 0
@@ -60,3 +64,19 @@ def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
         e >= MIN_ESS_PER_CHAIN * chains for e in [*bulk.values(), *tail.values()]
     )
     return Convergence(rhat, bulk, tail, good)
+
+
+def bfmi(energy: np.ndarray) -> np.ndarray:
+    """Bayesian fraction of missing information of each chain (Betancourt 2016, arXiv 1604.00695); energy (chain, draw)."""
+    from arviz_stats.base.array import array_stats
+
+    return np.atleast_1d(array_stats.bfmi(energy, chain_axis=0, draw_axis=1))
+
+
+def pareto_smoothed(log_weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """Pareto-smoothed log weights and the shape of their tail, k (Vehtari et al. 2015, arXiv 1507.02646)."""
+    from arviz_stats.base.array import array_stats
+
+    # it takes minus the log weights, as leave-one-out has them from log likelihoods
+    smooth, pareto_k = array_stats.psislw(-log_weight)
+    return smooth, float(pareto_k)

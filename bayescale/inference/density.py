@@ -21,6 +21,7 @@ __all__ = ["Density", "Table", "pad"]
 # straight lines in the contributions themselves and curved in their logarithms. Softplus is the identity above a bend
 # and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
+FINE = 4096
 
 
 class Table(NamedTuple):
@@ -32,12 +33,15 @@ class Table(NamedTuple):
 
 
 def pad(columns: Mapping[str, np.ndarray], log_loss: np.ndarray) -> Table:
-    """Pad a table to the next power of two (at least 16) rows, so that tables of similar size share compiled code.
+    """Pad a table, so that tables of similar size share compiled code.
 
-    Padding repeats the first run and carries weight False, so it adds exactly nothing to the density.
+    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it. Padding repeats the
+    first run and carries weight False, so it adds exactly nothing to the density.
     """
     size = len(log_loss)
-    room = max(16, 1 << (size - 1).bit_length()) - size
+    power = max(16, 1 << (size - 1).bit_length())
+    step = power if power <= FINE else power // 8
+    room = -size % step
 
     def grow(values: np.ndarray) -> np.ndarray:
         return np.concatenate([values, np.full(room, values[0])])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from arviz_stats.base import array_stats
 from scipy.special import gammaln
 
 from bayescale._float64 import jax
 from bayescale.inference import compiled
+from bayescale.inference.convergence import pareto_smoothed
 from bayescale.inference.density import Table
 from bayescale.inference.mode import Modes
 from bayescale.model import Model
@@ -58,10 +58,10 @@ def importance(model: Model, table: Table, modes: Modes, seed: int) -> Importanc
     finite = np.isfinite(log_weight)
     if finite.sum() < compiled.BATCH:
         return Importance(float("inf"), 0.0, {}, {})
-    smooth, pareto_k = array_stats.psislw(-log_weight[finite])  # it takes minus the log weights, as from log likelihoods
+    smooth, pareto_k = pareto_smoothed(log_weight[finite])
     weight = np.exp(smooth - smooth.max())
     weight /= weight.sum()
     kept = {name: values[finite] for name, values in theta.items()}
     mean = {name: float(weight @ values) for name, values in kept.items()}
     sd = {name: float(np.sqrt(weight @ np.square(values - mean[name]))) for name, values in kept.items()}
-    return Importance(float(pareto_k), float(1.0 / np.square(weight).sum()), mean, sd)
+    return Importance(pareto_k, float(1.0 / np.square(weight).sum()), mean, sd)

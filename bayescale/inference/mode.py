@@ -11,9 +11,13 @@ from bayescale._float64 import jax, jnp
 from bayescale.inference.density import Density
 from bayescale.inference.frame import Frame, frame_at, to_whitened
 
-__all__ = ["STARTS", "Modes", "find_modes"]
+__all__ = ["LONG_TABLE", "Modes", "find_modes"]
 
 STARTS = 16
+# Above LONG_TABLE rows (padded) the starts climb one after the other, to spare memory, and few are enough: a posterior
+# that so many runs leave with several modes has them far apart.
+LONG_TABLE = 1 << 13
+FEW_STARTS = 4
 LBFGS_STEPS = 300
 NEWTON_STEPS = 40
 # Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
@@ -38,13 +42,13 @@ class Modes(NamedTuple):
         Whether the curvature there is that of a maximum; the frame uses absolute eigenvalues where it is not.
     gradient_norm : float
         Norm of the gradient at the mode in posterior standard deviations; 0 at a true mode.
-    ends : array (STARTS, dim)
+    ends : array (start, dim)
         Where each start ended, the mode first, on the unconstrained scale.
-    centres : array (STARTS, dim)
+    centres : array (start, dim)
         The same in whitened coordinates.
-    masses : array (STARTS,)
+    masses : array (start,)
         Minus the log of the probability around each end, by the Laplace approximation, up to a constant.
-    distinct : array of bool (STARTS,)
+    distinct : array of bool (start,)
         Ends that are separate modes and hold a share worth a chain, each the best of its own; the first is the mode.
     """
 
@@ -85,11 +89,16 @@ def _lbfgs(potential: Potential, z: Any) -> Any:
     return jax.lax.while_loop(unfinished, attempt, first)[0]
 
 
-def _measure(potential: Potential, z: Any) -> tuple[Any, Any, Any]:
+def _each(function: Callable[[Any], Any], xs: Any, at_once: bool) -> Any:
+    """`function` of each row of `xs`: all at once, or one after the other where a table is too long for that."""
+    return jax.vmap(function)(xs) if at_once else jax.lax.map(function, xs)
+
+
+def _measure(potential: Potential, z: Any, at_once: bool = True) -> tuple[Any, Any, Any]:
     """Potential, gradient and Hessian (differences of gradients, so that nothing is differentiated twice)."""
     steps = DIFFERENCE * jnp.eye(z.size)
     points = z[None, :] + jnp.concatenate([jnp.zeros((1, z.size)), steps, -steps])
-    values, gradients = jax.vmap(jax.value_and_grad(potential))(points)
+    values, gradients = _each(jax.value_and_grad(potential), points, at_once)
     hessian = (gradients[1 : z.size + 1] - gradients[z.size + 1 :]) / (2.0 * DIFFERENCE)
     return values[0], gradients[0], 0.5 * (hessian + hessian.T)
 
@@ -101,7 +110,7 @@ def _curvature(hessian: Any) -> tuple[Any, Any, Any]:
     return vectors, jnp.maximum(jnp.abs(values), floor), (values > floor).all()
 
 
-def _newton(potential: Potential, z: Any) -> tuple[Any, Any, Any, Any]:
+def _newton(potential: Potential, z: Any, at_once: bool) -> tuple[Any, Any, Any, Any]:
     """Damped Newton on the absolute Hessian; returns the end, its potential, gradient and Hessian."""
 
     def unfinished(carry: tuple[Any, ...]) -> Any:
@@ -113,7 +122,7 @@ def _newton(potential: Potential, z: Any) -> tuple[Any, Any, Any, Any]:
         vectors, sizes, _ = _curvature(hessian)
         move = -vectors @ ((vectors.T @ gradient) / sizes)
         trial = z + move * jnp.minimum(1.0, radius / (jnp.linalg.norm(move) + 1e-300))
-        new = _measure(potential, trial)
+        new = _measure(potential, trial, at_once)
         finite = jnp.isfinite(new[0]) & jnp.isfinite(new[1]).all() & jnp.isfinite(new[2]).all()
         better = finite & (new[0] <= value + 1e-12 * jnp.abs(new[0]))
         z, value, gradient, hessian = jax.tree.map(
@@ -128,11 +137,12 @@ def _newton(potential: Potential, z: Any) -> tuple[Any, Any, Any, Any]:
     return jax.lax.while_loop(unfinished, attempt, start)[:4]
 
 
-def _screen(density: Density, candidates: Mapping[str, Any]) -> Any:
-    """The best STARTS of many candidates, on the unconstrained scale."""
+def _screen(density: Density, candidates: Mapping[str, Any], at_once: bool) -> Any:
+    """The best of many candidates, on the unconstrained scale."""
     z = jax.vmap(density.unconstrain)(candidates)
-    height = jax.lax.map(density.potential, z, batch_size=STARTS)
-    return z[jnp.argsort(jnp.where(jnp.isfinite(height), height, jnp.inf))[:STARTS]]
+    height = jax.lax.map(density.potential, z, batch_size=STARTS if at_once else 1)
+    best = jnp.argsort(jnp.where(jnp.isfinite(height), height, jnp.inf))
+    return z[best[: STARTS if at_once else FEW_STARTS]]
 
 
 def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
@@ -145,9 +155,10 @@ def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
     candidates : mapping of str to array (candidate,)
         Draws from the prior; the search starts from the best of them, one in every basin that the prior takes seriously.
     """
-    starts = _screen(density, candidates)
-    climbed = jax.vmap(lambda z: _lbfgs(density.potential, z))(starts)
-    ends, potentials, gradients, hessians = jax.vmap(lambda z: _newton(density.potential, z))(climbed)
+    at_once = density.table.weight.size <= LONG_TABLE
+    starts = _screen(density, candidates, at_once)
+    climbed = _each(lambda z: _lbfgs(density.potential, z), starts, at_once)
+    ends, potentials, gradients, hessians = _each(lambda z: _newton(density.potential, z, at_once), climbed, at_once)
     vectors, sizes, positive = jax.vmap(_curvature)(hessians)
     masses = potentials + 0.5 * jnp.log(sizes).sum(axis=1)
     slopes = jax.vmap(lambda v, s, g: jnp.linalg.norm((v.T @ g) / jnp.sqrt(s)))(vectors, sizes, gradients)
@@ -158,7 +169,7 @@ def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
     best = order[0]
     white = (ends - ends[0][None, :]) @ (vectors[best] * jnp.sqrt(sizes[best])[None, :])
     near = jnp.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
-    earlier = jnp.arange(STARTS)[:, None] > jnp.arange(STARTS)[None, :]
+    earlier = jnp.tri(len(starts), k=-1, dtype=bool)
     distinct = ~(near & earlier).any(axis=1) & (masses < masses[0] + GAP) & settled
     prior_hessian = _measure(density.prior_potential, ends[0])[2]
     frame = frame_at(ends[0], hessians[best], prior_hessian, density.n_law, density.sigma_at)

@@ -15,11 +15,11 @@ from bayescale._float64 import assert_float64, jax
 from bayescale.errors import FitError
 from bayescale.inference import compiled
 from bayescale.inference.compile_time import compile_seconds
-from bayescale.inference.convergence import convergence
+from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, convergence
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame
 from bayescale.inference.importance import Importance, importance
-from bayescale.inference.mode import Modes
+from bayescale.inference.mode import LONG_TABLE, Modes
 from bayescale.inference.nuts import Kernel
 from bayescale.model import Model
 
@@ -113,11 +113,12 @@ class Samples(NamedTuple):
 
 def _locate(model: Model, table: Table, density: Density, seed: int) -> Modes:
     """The modes, searched from the best of many draws from the prior."""
-    drawn = model.sample_priors(SCREENED, seed)
+    screened = SCREENED if len(table.weight) <= LONG_TABLE else SCREENED // 8
+    drawn = model.sample_priors(screened, seed)
     modes: Modes = jax.device_get(compiled.locate(model, table, {name: drawn[name] for name in density.names}))
     if not np.isfinite(modes.masses[0]):
         raise FitError(
-            f"none of {SCREENED} draws from the priors leads to a finite likelihood for this table: a loss or an input "
+            f"none of {screened} draws from the priors leads to a finite likelihood for this table: a loss or an input "
             "is out of all proportion to the priors. Run `bayescale check`, or set priors that allow the losses you see"
         )
     return modes
@@ -217,7 +218,12 @@ def _stats(steps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _converged(chains: _Chains) -> bool:
-    return not chains.steps["diverging"].any() and convergence(chains.theta).good
+    """Whether another, longer try would be worth it: the limits allow for the noise of R-hat over few draws."""
+    several, draws = chains.steps["diverging"].shape
+    found = convergence(chains.theta)
+    enough = min(MIN_ESS_PER_CHAIN, 0.1 * draws) * several
+    mixed = found.max_rhat <= max(MAX_RHAT, 1.0 + 5.0 / draws) and found.min_ess >= enough
+    return mixed and not chains.steps["diverging"].any()
 
 
 def sample(

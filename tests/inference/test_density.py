@@ -1,0 +1,116 @@
+"""The density on the unconstrained scale is that of the NumPyro program, and padding adds nothing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpyro.infer.util import log_density
+
+from bayescale._float64 import jax
+from bayescale.inference.density import Density, Table, pad
+from bayescale.laws import get, names
+from bayescale.laws.chinchilla import Chinchilla
+from bayescale.laws.power_n import PowerN
+from bayescale.model import Model
+from bayescale.noise import Noise
+from bayescale.runs import Runs
+
+ODD_PRIORS: dict[str, Any] = {
+    "E": "Uniform(1.0, 2.5)",
+    "a": "HalfCauchy(0.5)",
+    "b": "Gamma(2, 4)",
+    "alpha": "Beta(2, 4)",
+    "beta": "TruncatedNormal(0.3, 0.2, 0.05, 1.0)",
+    "sigma": "InverseGamma(3, 0.05)",
+    "nu": "Exponential(0.1)",
+    "sigma_D": "Normal(0, 0.2)",
+}
+
+
+def models() -> list[Any]:
+    every = [pytest.param(Model(get(name)()), id=name) for name in names() if get(name)().inputs[0] in ("N", "D", "C")]
+    chinchilla = Chinchilla()
+    return [
+        *every,
+        pytest.param(Model(chinchilla, Noise("normal", ("N", "D"))), id="normal(N,D)"),
+        pytest.param(Model(chinchilla, Noise("laplace")), id="laplace"),
+        pytest.param(Model(chinchilla, Noise("student-t", ("D",))).with_priors(**ODD_PRIORS), id="odd priors"),
+        pytest.param(Model(chinchilla).with_priors(beta="TruncatedNormal(0.3, 0.2)", alpha=0.35), id="pinned"),
+        pytest.param(Model(chinchilla, Noise("normal")).with_priors(sigma=0.01), id="pinned noise"),
+    ]
+
+
+def table_of(model: Model, runs: Runs) -> Table:
+    return pad(model.data(runs), np.log(runs["loss"]))
+
+
+@pytest.mark.parametrize("model", models())
+def test_it_is_the_numpyro_programs(model: Model, simulate: Callable[..., Runs]) -> None:
+    runs = simulate(size=12)
+    density = Density(model, table_of(model, runs))
+    free = [name for name, prior in model.priors.items() if not prior.fixed]
+    assert sorted(density.names) == sorted(free)
+    assert density.dim == len(free)
+    assert density.n_law == sum(name in model.law.parameters for name in free)
+    # the law's parameters come first, whatever their priors
+    assert {*density.names[: density.n_law]} == {*free} & {*model.law.parameters}
+    assert density.sigma_at == (density.names.index("sigma") if "sigma" in free else None)
+
+    def vector(z: Any) -> Any:
+        theta = density.constrain(z)
+        return jax.numpy.stack([theta[name] for name in density.names])
+
+    found, by_hand = [], []
+    for z in np.random.default_rng(0).normal(0.0, 0.7, (3, density.dim)):
+        theta = density.constrain(z)
+        log_volume = np.linalg.slogdet(jax.jacobian(vector)(z))[1]
+        program, _ = log_density(model, (model.data(runs), np.log(runs["loss"])), {}, theta)
+        # NumPyro's truncation at both ends multiplies a vector into a matrix, which the strict setting of tests refuses
+        with jax.numpy_rank_promotion("allow"):
+            found.append(float(density.potential(z)))
+        by_hand.append(-float(program) - float(log_volume))
+        np.testing.assert_allclose(density.unconstrain(theta), z, rtol=1e-9, atol=1e-9)
+    # sums of a few hundred terms of order one in double precision
+    np.testing.assert_allclose(found, by_hand, rtol=1e-9)
+
+
+def test_the_prior_part_is_what_is_left_without_runs(simulate: Callable[..., Runs]) -> None:
+    model = Model(Chinchilla())
+    table = table_of(model, simulate(size=12))
+    empty = Density(model, table._replace(weight=np.zeros(16, dtype=bool)))
+    for z in np.random.default_rng(1).normal(0.0, 0.7, (3, 7)):
+        assert float(empty.potential(z)) == pytest.approx(float(empty.prior_potential(z)), rel=1e-12)
+
+
+class TestPadding:
+    @pytest.mark.parametrize(("size", "room"), [(1, 16), (16, 16), (17, 32), (200, 256), (256, 256), (257, 512)])
+    def test_tables_grow_to_a_power_of_two(self, size: int, room: int) -> None:
+        made = pad({"N": np.full(size, 1e9)}, np.zeros(size))
+        assert made.log_loss.shape == made.weight.shape == made.columns["N"].shape == (room,)
+        assert made.weight.sum() == size
+        assert made.weight[:size].all()
+
+    def test_it_adds_exactly_nothing(self, simulate: Callable[..., Runs]) -> None:
+        model = Model(Chinchilla(), Noise("student-t", ("D",)))
+        runs = simulate(size=16)
+        full = table_of(model, runs)
+        assert full.weight.all()
+        worse = {name: np.concatenate([model.data(runs)[name], [1e12] * 16]) for name in ("N", "D")}
+        wide = pad(worse, np.concatenate([np.log(runs["loss"]), np.full(16, 50.0)]))
+        wide = wide._replace(weight=np.arange(32) < 16)
+        value, slope = (jax.value_and_grad(Density(model, table).potential) for table in (full, wide))
+        for z in np.random.default_rng(2).normal(0.0, 0.7, (3, 8)):
+            # the same terms, added in another order: not a digit more than rounding
+            np.testing.assert_allclose(value(z)[0], slope(z)[0], rtol=1e-13)
+            np.testing.assert_allclose(value(z)[1], slope(z)[1], rtol=1e-10, atol=1e-10)
+
+    def test_padding_stays_finite_where_a_law_would_not(self, simulate: Callable[..., Runs]) -> None:
+        # a masked row whose gradient is NaN would make the whole gradient NaN: padding repeats a real row
+        model = Model(PowerN())
+        table = table_of(model, simulate(size=5))
+        np.testing.assert_array_equal(table.columns["N"].value[5:], np.full(11, table.columns["N"].value[0]))
+        gradient = jax.grad(Density(model, table).potential)(np.zeros(5))
+        assert np.isfinite(gradient).all()

@@ -1,0 +1,49 @@
+"""The search for the mode, against SciPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from bayescale._float64 import jax
+from bayescale.inference import compiled
+from bayescale.inference.density import Density, Table
+from bayescale.inference.mode import Modes
+from bayescale.model import Model
+
+
+@pytest.fixture(scope="module")
+def modes(chinchilla: Model, table: Table) -> Modes:
+    drawn = chinchilla.sample_priors(512, seed=0)
+    density = Density(chinchilla, table)
+    return jax.device_get(compiled.locate(chinchilla, table, {name: drawn[name] for name in density.names}))
+
+
+def test_it_is_the_optimum_that_scipy_finds(modes: Modes, chinchilla: Model, table: Table) -> None:
+    value_and_slope = jax.jit(jax.value_and_grad(Density(chinchilla, table).potential))
+    start = modes.frame.centre + 0.05
+    found = minimize(lambda z: tuple(map(np.asarray, value_and_slope(z))), start, jac=True, method="BFGS")
+    value, slope = value_and_slope(modes.frame.centre)
+    assert float(value) <= found.fun + 1e-6
+    np.testing.assert_allclose(modes.frame.centre, found.x, atol=1e-3)
+    assert modes.positive_definite
+    assert modes.gradient_norm < 1e-3
+    assert np.linalg.norm(slope) < 1e-2
+
+
+def test_all_starts_end_there(modes: Modes) -> None:
+    assert modes.distinct.sum() == 1
+    assert modes.distinct[0]
+    np.testing.assert_array_equal(modes.ends[0], modes.frame.centre)
+    np.testing.assert_allclose(modes.centres[0], 0.0, atol=1e-9)
+    assert (np.diff(modes.masses[modes.masses < modes.masses[0] + 1]) >= 0).all()
+    # most of sixteen starts, over the whole prior, find it
+    assert (np.linalg.norm(modes.centres, axis=1) < 1e-2).sum() >= 12
+
+
+def test_the_mode_is_near_the_truth(modes: Modes, chinchilla: Model, table: Table, truth: dict[str, float]) -> None:
+    theta = Density(chinchilla, table).constrain(modes.frame.centre)
+    for name, value in truth.items():
+        # 200 runs with noise of half a per cent
+        assert float(theta[name]) == pytest.approx(value, rel=0.1), name

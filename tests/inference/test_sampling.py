@@ -1,0 +1,205 @@
+"""Sampling as a user meets it: seeds, shapes, compiled code that is used again, interrupts and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bayescale._float64 import jax
+from bayescale.errors import FitError
+from bayescale.inference.compiled import TRACES
+from bayescale.inference.convergence import convergence
+from bayescale.inference.density import Table
+from bayescale.inference.sample import Sampler, Samples, sample
+from bayescale.laws.chinchilla import Chinchilla
+from bayescale.model import Model
+from bayescale.noise import Noise
+from bayescale.runs import Runs
+
+QUICK = Sampler(draws=100, fallback=False)
+
+
+@pytest.fixture(scope="module")
+def samples(chinchilla: Model, table: Table) -> Samples:
+    return sample(chinchilla, table, QUICK, seed=3)
+
+
+class TestSamples:
+    def test_shapes_and_names(self, samples: Samples, chinchilla: Model) -> None:
+        assert set(samples.theta) == set(chinchilla.priors)
+        for values in [*samples.theta.values(), *samples.stats.values()]:
+            assert values.shape == (4, 100)
+        assert all(values.dtype == np.float64 for values in samples.theta.values())
+        assert set(samples.stats) == {
+            "acceptance_rate",
+            "diverging",
+            "n_steps",
+            "tree_depth",
+            "energy",
+            "lp",
+            "step_size",
+        }
+        assert not samples.interrupted
+        assert not samples.kernel.dense
+        assert set(samples.seconds) == {"total", "compile", "sample"}
+        assert samples.seconds["total"] >= samples.seconds["sample"] > 0
+
+    def test_statistics_make_sense(self, samples: Samples) -> None:
+        stats = samples.stats
+        assert 0.6 < stats["acceptance_rate"].mean() < 0.98
+        np.testing.assert_array_equal(stats["tree_depth"], np.ceil(np.log2(stats["n_steps"] + 1)))
+        # the step size is tuned in warm-up, and then left alone
+        assert (np.ptp(stats["step_size"], axis=1) == 0).all()
+        assert (stats["step_size"] > 0).all()
+        # few leapfrogs a draw is what the whitening is for
+        assert stats["n_steps"].mean() < 15
+        assert (stats["energy"] >= -stats["lp"] - 1e-9).all()
+
+    def test_chains_are_different(self, samples: Samples) -> None:
+        assert len({values[0] for values in samples.theta["alpha"]}) == 4
+
+    def test_the_importance_check_agrees(self, samples: Samples, chinchilla: Model, table: Table) -> None:
+        check = sample(chinchilla, table, Sampler(draws=500, fallback=False), seed=4).importance
+        assert check is not None
+        assert check.pareto_k < 0.7
+        assert check.ess > 500
+        longer = sample(chinchilla, table, Sampler(draws=500, fallback=False), seed=5)
+        found = convergence(longer.theta)
+        for name, draws in longer.theta.items():
+            error = draws.std() * np.sqrt(1 / check.ess + 1 / found.ess_bulk[name])
+            assert abs(check.mean[name] - draws.mean()) < 5 * error, name
+            assert check.sd[name] == pytest.approx(draws.std(), rel=0.2), name
+
+
+class TestSeeds:
+    def test_equal_seeds_give_equal_draws(self, samples: Samples, chinchilla: Model, table: Table) -> None:
+        again = sample(chinchilla, table, QUICK, seed=3)
+        for name, draws in samples.theta.items():
+            np.testing.assert_array_equal(draws, again.theta[name])
+        for name, values in samples.stats.items():
+            np.testing.assert_array_equal(values, again.stats[name])
+        assert samples.importance == again.importance
+
+    def test_other_seeds_give_other_draws(self, samples: Samples, chinchilla: Model, table: Table) -> None:
+        other = sample(chinchilla, table, QUICK, seed=4)
+        for name, draws in samples.theta.items():
+            assert (draws != other.theta[name]).mean() > 0.99
+
+    def test_more_draws_continue_the_same_chains(self, samples: Samples, chinchilla: Model, table: Table) -> None:
+        longer = sample(chinchilla, table, Sampler(draws=130, fallback=False), seed=3)
+        for name, draws in samples.theta.items():
+            np.testing.assert_array_equal(draws, longer.theta[name][:, :100])
+
+
+class TestTraces:
+    def test_a_second_table_of_similar_size_is_not_traced_again(
+        self, samples: Samples, simulate: Callable[..., Runs], padded: Callable[[Model, Runs], Table]
+    ) -> None:
+        before = dict(TRACES)
+        assert before["step_chains"] >= 1
+        # an equal model, made anew; other runs, and another number of them
+        model = Model(Chinchilla(), Noise.parse("student-t"))
+        other = sample(model, padded(model, simulate(size=150, seed=1)), Sampler(draws=50, fallback=False), seed=9)
+        assert dict(TRACES) == before
+        assert other.seconds["compile"] < 0.5
+        assert other.theta["E"].shape == (4, 50)
+
+    def test_another_seed_is_not_traced_again(self, chinchilla: Model, table: Table) -> None:
+        before = dict(TRACES)
+        sample(chinchilla, table, QUICK, seed=77)
+        assert dict(TRACES) == before
+
+
+class TestInterrupt:
+    def stop_at(self, step: int) -> Callable[[str, int, int], None]:
+        def progress(label: str, done: int, total: int) -> None:
+            if done >= step:
+                raise KeyboardInterrupt
+
+        return progress
+
+    def test_after_warm_up_there_is_a_partial_result(self, samples: Samples, chinchilla: Model, table: Table) -> None:
+        partial = sample(chinchilla, table, QUICK, seed=3, progress=self.stop_at(200))
+        assert partial.interrupted
+        assert partial.theta["E"].shape == (4, 50)
+        # what there is, is what there would have been
+        for name, draws in partial.theta.items():
+            np.testing.assert_array_equal(draws, samples.theta[name][:, :50])
+
+    def test_an_interrupt_is_no_reason_to_start_again(self, chinchilla: Model, table: Table) -> None:
+        seen: list[str] = []
+
+        def progress(label: str, done: int, total: int) -> None:
+            seen.append(label)
+            if done >= 200:
+                raise KeyboardInterrupt
+
+        # fifty draws a chain are too few to have converged, which would call for the long run
+        assert sample(chinchilla, table, Sampler(draws=100), seed=3, progress=progress).interrupted
+        assert set(seen) == {"sampling"}
+
+    @pytest.mark.parametrize("step", [50, 150])
+    def test_before_the_first_draw_there_is_none(self, chinchilla: Model, table: Table, step: int) -> None:
+        with pytest.raises(FitError, match="interrupted during warm-up: there are no draws to keep yet"):
+            sample(chinchilla, table, QUICK, seed=3, progress=self.stop_at(step))
+
+    def test_progress_is_reported_to_the_end(self, chinchilla: Model, table: Table) -> None:
+        seen: list[tuple[str, int, int]] = []
+        sample(chinchilla, table, QUICK, seed=3, progress=lambda *now: seen.append(now))
+        assert seen == [("sampling", done, 250) for done in (50, 100, 150, 200, 250)]
+
+    def test_a_partial_fit_is_usable_and_says_so(self, simulate: Callable[..., Runs]) -> None:
+        from bayescale.procedures import fit
+
+        partial = fit(simulate(), draws=100, fallback=False, seed=3, progress=self.stop_at(200))
+        assert not partial.diagnostics.ok
+        assert partial.diagnostics.warnings[0].startswith("the sampling was interrupted")
+        assert np.isfinite(partial.forecast({"N": [1e10], "D": [2e11]})["mean_loss"]).all()
+        assert repr(partial).startswith("DO NOT TRUST THIS FIT")
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "said"),
+        [
+            ({"chains": 0}, "chains must be at least 1, got 0"),
+            ({"draws": 3}, "draws must be at least 4, got 3"),
+            ({"warmup": 0}, "warmup must be at least 1, got 0"),
+            ({"max_tree_depth": 0}, "max_tree_depth must be at least 1, got 0"),
+            ({"target_accept": 1.0}, "target_accept must lie between 0 and 1, got 1.0"),
+            ({"target_accept": 0.0}, "target_accept must lie between 0 and 1, got 0.0"),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, settings: dict[str, float], said: str) -> None:
+        with pytest.raises(FitError, match=said):
+            Sampler(**settings)
+
+    def test_settings_are_values(self) -> None:
+        assert Sampler(draws=7) == Sampler(draws=7)
+        assert hash(Sampler()) == hash(Sampler())
+
+    def test_the_long_run_is_longer_and_more_careful(self) -> None:
+        short, long = Sampler().kernel, Sampler().thorough
+        assert long.dense
+        assert not short.dense
+        assert long.warmup > short.warmup
+        assert long.target_accept > short.target_accept
+        assert Sampler(warmup=5000, target_accept=0.999).thorough.warmup == 5000
+        assert Sampler(target_accept=0.999).thorough.target_accept == 0.999
+
+    def test_everything_pinned_leaves_nothing_to_fit(self, table: Table) -> None:
+        pinned = dict.fromkeys(Model(Chinchilla()).priors, 0.3)
+        with pytest.raises(FitError, match="every parameter is pinned to a number, so there is nothing to fit"):
+            sample(Model(Chinchilla()).with_priors(**pinned), table)
+
+    def test_float32_is_refused(self, chinchilla: Model, table: Table) -> None:
+        from bayescale.errors import BayescaleError
+
+        jax.config.update("jax_enable_x64", False)
+        try:
+            with pytest.raises(BayescaleError, match="jax_enable_x64 is off"):
+                sample(chinchilla, table, QUICK)
+        finally:
+            jax.config.update("jax_enable_x64", True)
