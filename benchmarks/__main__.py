@@ -41,9 +41,11 @@ def _title(text: str) -> None:
 def _speed(arguments: argparse.Namespace) -> bool:
     """Side by side; returns whether all posteriors agree."""
     from benchmarks import speed, tables, targets
+    from benchmarks.warm import Line
 
     runs = tables.load(Path(arguments.table))
-    lines, traced, processes, agree = [], 0, pd.DataFrame(), True
+    lines: list[Line] = []
+    traced, processes, agree = 0, pd.DataFrame(), True
     if "warm" in arguments.only:
         _title(f"one process, {len(runs)} runs, 4 chains x {arguments.draws} draws")
         lines, traced = speed.side_by_side(runs, arguments.draws, arguments.repeats)

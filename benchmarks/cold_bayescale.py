@@ -1,4 +1,4 @@
-"""A whole process: read a table, fit it with bayescale, print the summary. ``python -m benchmarks.cold_bayescale T``."""
+"""A whole process: read a table, fit it with bayescale, print the summary."""
 
 import sys
 

@@ -40,7 +40,7 @@ def _point(rows: int, chains: int, draws: int, warm: bool, limit: float) -> dict
 
 
 def by_rows(rows: Iterable[int], limit: float) -> Iterator[dict[str, Any]]:
-    """4 chains; 1000 draws each, 100 from 100,000 rows on. Points that take longer than `limit` seconds are left out."""
+    """4 chains; 1000 draws each, 100 from 100,000 rows on. Points that take over `limit` seconds are left out."""
     for size in rows:
         found = _point(size, 4, 1000 if size < LONG else 100, size < LONG, limit)
         if found is not None:

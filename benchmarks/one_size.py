@@ -38,7 +38,8 @@ def _seconds_per_gradient(model: Model, table: Table, chains: int) -> float:
 
 
 def _table(model: Model, runs: Runs) -> Table:
-    return jax.device_put(pad(model.data(runs), np.log(runs["loss"])))
+    table: Table = jax.device_put(pad(model.data(runs), np.log(runs["loss"])))
+    return table
 
 
 def measure(rows: int, chains: int, draws: int, warm: bool) -> dict[str, Any]:

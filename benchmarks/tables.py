@@ -18,7 +18,7 @@ ROWS = 245
 
 
 def model() -> Model:
-    """What every method fits: the Chinchilla law at N0 = 1e9, D0 = 2e10, Student-t noise on log loss, default priors."""
+    """What every method fits: the Chinchilla law at N0 = 1e9, D0 = 2e10, Student-t noise on log loss, our priors."""
     return Model(get("chinchilla")())
 
 

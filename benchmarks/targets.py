@@ -31,7 +31,7 @@ def _warm(lines: list[warm.Line], traced: int) -> list[dict[str, object]]:
         _row("warm min-ESS/s over the best NumPyro run, its compiling left out", ours / best, 100, True),
         _row("warm min-ESS/s over a fresh NumPyro MCMC.run, which compiles again", ours / calls[0], 100, True, ""),
         _row(
-            "the same as the first, ours by the whole fit() with its diagnostics",
+            "the first, by the whole of fit() with its diagnostics",
             np.median(whole) / theirs,
             50,
             True,

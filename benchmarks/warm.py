@@ -13,7 +13,7 @@ from benchmarks import ours, pymc_nutpie
 from benchmarks.measured import Measured
 from benchmarks.pymc_model import compile_model
 
-__all__ = ["NUMPYRO", "NUTPIE", "OURS", "Line", "ours_and_nutpie", "numpyro", "second_table"]
+__all__ = ["NUMPYRO", "NUTPIE", "OURS", "Line", "numpyro", "ours_and_nutpie", "second_table"]
 
 OURS, NUTPIE, NUMPYRO = "bayescale", "PyMC + nutpie", "NumPyro MCMC(NUTS)"
 
@@ -45,7 +45,7 @@ def ours_and_nutpie(runs: Runs, chains: int, draws: int, repeats: int) -> Iterat
 
 
 def numpyro(runs: Runs, chains: int, draws: int) -> Iterator[Line]:
-    """A fresh sampler by each chain method; then the faster one afresh, to see it compile again, and once more as is."""
+    """A fresh sampler by each chain method; then the faster afresh, to see it compile again, and once more as is."""
     from benchmarks import numpyro_mcmc
 
     spent = {}
@@ -69,6 +69,6 @@ def second_table(runs: Runs, chains: int, draws: int) -> tuple[Line, int]:
 
 
 def median(lines: list[Line], method: str, state: str, field: str) -> float:
-    """Median of ``seconds``, ``whole``, ``min_ess``, ``ess_per_second`` or ``leapfrogs`` over the runs of that state."""
+    """Median of ``seconds``, ``whole``, ``min_ess``, ``ess_per_second`` or ``leapfrogs`` over runs of that state."""
     values = [getattr(line.run, field) for line in lines if line.method == method and line.state.startswith(state)]
     return float(np.median(values)) if values else float("nan")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import bayescale
+from bayescale.cli._arguments import seed
 from bayescale.errors import BayescaleError
 
 __all__ = ["main"]
@@ -57,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         command.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-        command.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
+        command.add_argument("--seed", type=seed, default=0, help="seed of everything random (default 0)")
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser

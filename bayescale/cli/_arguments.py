@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from bayescale.errors import BayescaleError
 
-__all__ = ["add_table", "assignments", "at_least", "column_names", "quantity"]
+__all__ = ["add_table", "assignments", "at_least", "column_names", "folder", "quantity", "seed"]
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -74,3 +75,27 @@ def at_least(least: int) -> Any:
         return value
 
     return parse
+
+
+def seed(text: str) -> int:
+    """A seed, for argparse's ``type``: what every generator of random numbers takes."""
+    value: int = at_least(0)(text)
+    if value >= 2**32:
+        raise argparse.ArgumentTypeError(f"{value} is not below 2**32")
+    return value
+
+
+def folder(text: str, flag: str) -> Path:
+    """The folder that files will be written to, made where it is missing.
+
+    Raises
+    ------
+    BayescaleError
+        It cannot be made: a file has its name, or a folder above it cannot be written.
+    """
+    path = Path(text)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BayescaleError(f"{flag} {text}: cannot make this folder: {error.strerror or error}") from None
+    return path

@@ -14,7 +14,9 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `bayescale allocate` takes."""
     parser.add_argument("fit", metavar="FIT", help="a fit written by `bayescale fit --out`")
-    parser.add_argument("--flops", nargs="+", required=True, type=quantity, metavar="C", help="training FLOPs, e.g. 1e24")
+    parser.add_argument(
+        "--flops", nargs="+", required=True, type=quantity, metavar="C", help="training FLOPs, e.g. 1e24"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from bayescale.cli._arguments import at_least
+from bayescale.cli._arguments import at_least, folder
 from bayescale.cli._output import emit, progress_bar, status, warn
 
 __all__ = ["add_arguments", "run"]
@@ -16,7 +15,9 @@ NOISE = "student-t(D)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `bayescale demo` takes."""
-    parser.add_argument("--out", default="bayescale-demo", metavar="FOLDER", help="where to write (default bayescale-demo)")
+    parser.add_argument(
+        "--out", default="bayescale-demo", metavar="FOLDER", help="where to write (default bayescale-demo)"
+    )
     parser.add_argument("--draws", type=at_least(4), default=1000, help="draws of each chain (default 1000)")
 
 
@@ -29,15 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
     from bayescale.intervals import quantiles
     from bayescale.procedures import fit
 
-    folder = Path(arguments.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    out = folder(arguments.out, "--out")
     use_compilation_cache()
     frame = datasets.frame("toy")
     runs = datasets.load("toy", where=WHERE)
     with progress_bar() as progress:
         fitted = fit(runs, "chinchilla", noise=NOISE, seed=arguments.seed, draws=arguments.draws, progress=progress)
     budgets = sorted(frame["budget"].dropna().unique())
-    paths = [str(fitted.save(folder / "fit.nc")), *(str(path) for path in draw(fitted, folder, budgets))]
+    paths = [str(fitted.save(out / "fit.nc")), *(str(path) for path in draw(fitted, out, budgets))]
     floor = float(frame["attainable_floor"].iloc[0])
     found = quantiles(fitted.draws["E"].values)
     target = 16.0 * budgets[-1]

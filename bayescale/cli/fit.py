@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, at_least, column_names
+from bayescale.cli._arguments import add_table, at_least, column_names, folder
 from bayescale.cli._output import emit, progress_bar, status, warn
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prior", action="append", default=[], metavar="NAME=PRIOR", help='"E=LogNormal(0.6,0.2)"; a number pins'
     )
-    parser.add_argument("--priors", metavar="FILE.toml", help="a TOML file with a [priors] table; --prior goes before it")
+    parser.add_argument(
+        "--priors", metavar="FILE.toml", help="a TOML file with a [priors] table; --prior goes before it"
+    )
     parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
     parser.add_argument(
         "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
@@ -52,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     priors = (read_toml(arguments.priors) if arguments.priors else {}) | parse_assignments(arguments.prior)
     _check_out(arguments.out)
+    pictures_to = folder(arguments.plots, "--plots") if arguments.plots else None
     law, runs = _law_and_runs(arguments)
     for warning in runs.warnings:
         print(f"bayescale fit: {warning}", file=sys.stderr)
@@ -74,10 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     saved = str(fitted.save(arguments.out)) if arguments.out else None
     pictures: list[str] = []
-    if arguments.plots:
+    if pictures_to is not None:
         from bayescale.cli._pictures import draw
 
-        pictures = [str(path) for path in draw(fitted, Path(arguments.plots))]
+        pictures = [str(path) for path in draw(fitted, pictures_to)]
     lines = [repr(fitted), "", f"written: {saved}" if saved else "not saved: add --out fit.nc to forecast from it"]
     emit(fit_document(fitted) | {"out": saved, "plots": pictures}, "\n".join([*lines, *pictures]), arguments.json)
     warn(fitted, "fit")
@@ -92,6 +95,8 @@ def _check_out(out: str | None) -> None:
         raise FitError(f"--out {out}: a fit is a netCDF file; give a name that ends in .nc")
     if out is not None and not Path(out).parent.is_dir():
         raise FitError(f"--out {out}: the folder {Path(out).parent} does not exist")
+    if out is not None and Path(out).is_dir():
+        raise FitError(f"--out {out}: this is a folder; give the name of a file in it, such as {Path(out, 'fit.nc')}")
 
 
 def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -147,9 +152,7 @@ def fit_document(fitted: Fit) -> dict[str, Any]:
         "n_runs": fitted.record.table["n_runs"],
         "n_dropped": fitted.record.table["n_dropped"],
         "table": fitted.record.table,
-        "parameters": {
-            str(name): {key: float(row[key]) for key in PARAMETER_KEYS} for name, row in summary.iterrows()
-        },
+        "parameters": {str(name): {key: float(row[key]) for key in PARAMETER_KEYS} for name, row in summary.iterrows()},
         "diagnostics": diagnostics,
         "seconds": fitted.record.seconds,
         "versions": fitted.record.versions,

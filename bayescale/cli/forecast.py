@@ -51,19 +51,36 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
     from bayescale.cli._arguments import column_names
     from bayescale.errors import TargetError
 
+    needs = fitted.law.inputs if fitted.model is None else fitted.model.columns
     if arguments.runs is not None:
         from bayescale.runs import Runs
 
-        needs = fitted.law.inputs if fitted.model is None else fitted.model.columns
         return [Runs.read(arguments.runs, columns=column_names(arguments), needs=list(needs))]
     targets = []
     for text in [text for group in arguments.at for text in group]:
         given = assignments(text.split(","), "--at", "N=70B,D=1.4T")
+        unknown = [name for name in given if name not in ("N", "D", "C", *needs)]
+        if unknown:
+            raise TargetError(f"--at {text}: this fit knows no {unknown[0]}; it reads {', '.join(needs)}")
         try:
-            targets.append({name: [quantity(value)] for name, value in given.items()})
+            target = {name: quantity(value) for name, value in given.items()}
         except argparse.ArgumentTypeError as error:
             raise TargetError(f"--at {text}: {error}") from None
+        _agree(text, target)
+        targets.append({name: [value] for name, value in target.items()})
     return targets
+
+
+def _agree(text: str, target: dict[str, float]) -> None:
+    from bayescale.errors import TargetError
+
+    if {"N", "D", "C"} <= target.keys():
+        flops = 6.0 * target["N"] * target["D"]
+        # what people type is rounded to two or three digits
+        if abs(target["C"] / flops - 1.0) > 0.05:
+            raise TargetError(
+                f"--at {text}: 6 N D is {flops:.3g} FLOPs, not {target['C']:.3g}; leave one of the three out"
+            )
 
 
 def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:

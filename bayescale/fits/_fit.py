@@ -85,9 +85,9 @@ class Fit:
         read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
         inputs = [name for name in dict.fromkeys(read) if name in runs.table]
         groups = {
-            record.kind: _chains(drawn),
+            record.kind: _storable(_chains(drawn)),
             "observed_data": runs.table[["loss"]],
-            "constant_data": runs.table[inputs],
+            "constant_data": _storable(runs.table[inputs]),
         }
         if stats:
             groups["sample_stats"] = _chains(stats)
@@ -119,12 +119,12 @@ class Fit:
     @property
     def draws(self) -> xr.Dataset:
         """All draws, parameters and derived quantities, over (chain, draw)."""
-        return self.tree[self.kind].to_dataset()
+        return _as_named(self.tree[self.kind].to_dataset())
 
     @cached_property
     def runs(self) -> Runs:
         """The table that was fitted: the loss, and the columns that the law and the noise read."""
-        groups = (self.tree["constant_data"].to_dataset(), self.tree["observed_data"].to_dataset())
+        groups = (_as_named(self.tree["constant_data"].to_dataset()), self.tree["observed_data"].to_dataset())
         arrays = {str(name): group[name].values for group in groups for name in group.data_vars}
         return Runs.from_arrays(**arrays, source=self.record.table["source"])
 
@@ -200,7 +200,10 @@ class Fit:
         FitError
             The file is missing, is no netCDF file, or is no fit.
         """
-        return cls(_storage.read(Path(path)))
+        tree = _storage.read(Path(path))
+        if ATTRIBUTE not in tree.attrs:
+            raise FitError(f"{path} is a netCDF file, but not a fit written by bayescale")
+        return cls(tree)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fit) and self.record == other.record and self.tree.identical(other.tree)
@@ -217,6 +220,18 @@ def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:
         {name: (("chain", "draw"), array) for name, array in values.items()},
         coords={"chain": np.arange(chains), "draw": np.arange(draws)},
     )
+
+
+# A tree takes no "/" in a name, and columns are called such things as optimizer/batch_size.
+SLASH = "\N{DIVISION SLASH}"
+
+
+def _storable(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.rename({name: str(name).replace("/", SLASH) for name in dataset.data_vars if "/" in str(name)})
+
+
+def _as_named(dataset: xr.Dataset) -> xr.Dataset:
+    return dataset.rename({name: str(name).replace(SLASH, "/") for name in dataset.data_vars if SLASH in str(name)})
 
 
 def _columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, law: Law) -> dict[str, Any]:

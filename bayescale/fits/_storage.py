@@ -53,7 +53,7 @@ def read(path: Path) -> xr.DataTree:
     if not path.is_file():
         raise FitError(f"there is no fit at {path}; `bayescale fit RUNS --out {path.name}` writes one")
     try:
-        with xr.open_datatree(path, engine="h5netcdf") as opened:
+        with xr.open_datatree(path, engine="h5netcdf", phony_dims="access") as opened:
             tree = opened.load()
     except (OSError, ValueError, KeyError) as error:
         raise FitError(f"{path} is not a fit written by bayescale ({error})") from None
@@ -62,5 +62,3 @@ def read(path: Path) -> xr.DataTree:
 
 def _unwrapped(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.map(lambda values: values.astype(object) if values.dtype.kind in "UT" else values, keep_attrs=True)
-
-

@@ -150,7 +150,7 @@ def _settings(settings: Mapping[str, Any]) -> Sampler:
 def _as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], law: Law, noise: Noise) -> Runs:
     if isinstance(runs, Runs):
         return runs
-    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns)))
+    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, "loss")))
     if isinstance(runs, Mapping) and not isinstance(runs, pd.DataFrame):
         return Runs.read(pd.DataFrame(dict(runs)), needs=needs)
     return Runs.read(runs, needs=needs)

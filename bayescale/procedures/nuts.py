@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescale.diagnostics import diagnose
+from bayescale.errors import RunsError
 from bayescale.fits import Fit
 from bayescale.fits._record import Record, describe_runs, versions
 from bayescale.forecast import forecast
@@ -53,12 +54,12 @@ class NUTS(Procedure):
         Raises
         ------
         RunsError
-            The table lacks a column that the law or the noise reads.
+            The table lacks a column that the law or the noise reads, or a loss is not a number above 0.
         FitError
             No finite likelihood anywhere, or interrupted before the first draw.
         """
         model = self.model
-        table = pad(model.data(runs), np.log(np.asarray(runs["loss"], dtype=np.float64)))
+        table = pad(model.data(runs), np.log(_losses(runs)))
         samples = sample(model, table, self.sampler, seed, progress)
         record = Record(
             law=model.law.name,
@@ -75,6 +76,14 @@ class NUTS(Procedure):
             versions=versions(),
         )
         return Fit.assemble(record, model.law, _with_pinned(model, samples), runs, samples.stats)
+
+
+def _losses(runs: Runs) -> np.ndarray:
+    losses = np.asarray(runs["loss"], dtype=np.float64)
+    bad = np.flatnonzero(~(np.isfinite(losses) & (losses > 0)))
+    if bad.size:
+        raise RunsError(f"run {bad[0] + 1} of {runs.source}: its loss is {losses[bad[0]]:.6g}; expected one above 0")
+    return losses
 
 
 def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
