@@ -216,7 +216,7 @@ def forecast_path(
     )
 
 
-def isoflop_curves(law: Law, theta: Draws, budgets: Any, spread: float = 30.0, points: int = 60) -> xr.Dataset:
+def isoflop_curves(law: Law, theta: Draws, budgets: Any, spread: float = 12.0, points: int = 60) -> xr.Dataset:
     """The law's IsoFLOP curves: loss against N at fixed compute, around each budget's median optimum.
 
     Parameters
