@@ -56,7 +56,7 @@ def describe(name: str, fit: bayescale.Fit) -> str:
     """One line of the table in docs/noise.md."""
     summary = fit.summary()
     parts = [f"{name:<24}{'ok' if fit.diagnostics.ok else 'WARNED':<8}"]
-    for parameter in ("E", "N_exponent", "sigma", "nu", "sigma_N", "sigma_D"):
+    for parameter in ("E", "alpha", "N_exponent", "sigma", "nu", "sigma_N", "sigma_D"):
         if parameter in summary.index:
             low, middle, high = summary.loc[parameter, ["q05", "median", "q95"]]
             parts.append(f"{parameter} {middle:.4g} [{low:.4g}, {high:.4g}]")
@@ -97,7 +97,7 @@ def main() -> None:
     print(f"between-seed sd falls as D^{slope:.2f}: {found['std'].max():.4f} to {found['std'].min():.4f} nats")
     made = fits()
     for name, fit in made.items():
-        print(describe(name, fit))
+        print(describe(name, fit), *fit.diagnostics.warnings, sep="\n  ! ")
     law = made["student-t(D)"].forecast({"N": found["N"], "D": found["D"]})["mean_loss"].median("sample").values
     shown = found.assign(miss=found["mean"] - law, noise=found["std"] / 2)
     shown["ratio"] = shown["miss"].abs() / shown["noise"]

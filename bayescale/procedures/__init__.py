@@ -72,6 +72,8 @@ def reference_for(law: Law, runs: Runs) -> Law:
         if name not in runs or (name != "C" and name not in law.inputs):
             continue
         values = np.asarray(runs[name], dtype=np.float64)
+        if name not in law.inputs and not (values > 0).all():
+            continue  # a column that the law does not read need not be sound
         centre[name] = float(f"{np.exp(np.log(values).mean()):.0e}")
         usual = law.reference_run[name]
         moved |= bool(usual > FAR * values.max() or usual < values.min() / FAR)

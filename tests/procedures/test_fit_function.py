@@ -79,7 +79,6 @@ class TestTables:
         with pytest.raises(RunsError):
             fit("nowhere.csv")
 
-
     @pytest.mark.parametrize("loss", [np.nan, -1.0, 0.0])
     def test_a_loss_that_is_none(self, loss: float) -> None:
         with pytest.raises(RunsError, match=r"row 2.*val_loss|val_loss.*row 2"):
