@@ -140,7 +140,7 @@ class Model:
     def predictive(self, data: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
         """NumPyro distribution of the log loss of new runs with these inputs under one set of parameters."""
         location = self.log_mean(data, theta)
-        scale = jnp.broadcast_to(self.noise.scale(data, self.law.reference_run, theta), location.shape)
+        scale = self.noise.scale(data, self.law.reference_run, theta)
         return self.noise.distribution(location, scale, theta)
 
     def sample_priors(self, size: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -138,8 +138,10 @@ class StudentT(dist.Distribution):
     ----------
     nu : float
         Degrees of freedom.
-    location, scale : array (run,)
-        Centre and scale of each run.
+    location : array (run,)
+        Centre of each run.
+    scale : float or array (run,)
+        Scale, one for all runs or one each.
     """
 
     arg_constraints: ClassVar[dict[str, Any]] = {
@@ -151,13 +153,15 @@ class StudentT(dist.Distribution):
     pytree_data_fields = ("nu", "location", "scale")
 
     def __init__(self, nu: Any, location: Any, scale: Any) -> None:
-        self.nu, self.location, self.scale = nu, location, jnp.broadcast_to(scale, jnp.shape(location))
+        self.nu, self.location, self.scale = nu, location, scale
         super().__init__(batch_shape=jnp.shape(location), event_shape=())
 
     def log_prob(self, value: Any) -> Any:
         """Log density of `value`, an array (run,)."""
-        squared = jnp.square((value - self.location) / self.scale)
-        return _log_normaliser(self.nu) - jnp.log(self.scale) - 0.5 * (self.nu + 1.0) * jnp.log1p(squared / self.nu)
+        # products with what is one number for all runs: a quotient would be differentiated run by run
+        squared = jnp.square((value - self.location) * (1.0 / self.scale))
+        tail = jnp.log1p(squared * (1.0 / self.nu))
+        return (_log_normaliser(self.nu) - jnp.log(self.scale)) - (0.5 * (self.nu + 1.0)) * tail
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Draws of shape ``sample_shape + (run,)``."""

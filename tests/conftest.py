@@ -81,7 +81,7 @@ def one_size_fit(simulate: Callable[..., Runs]) -> Fit:
     """The Chinchilla law on runs of one size, which say nothing of alpha; without the long fall-back."""
     from bayescale.procedures import fit
 
-    return fit(simulate(N=1e9), fallback=False)
+    return fit(simulate(N=1e9), draws=500, fallback=False)
 
 
 @pytest.fixture(scope="session")

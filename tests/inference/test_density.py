@@ -101,16 +101,16 @@ class TestPadding:
         worse = {name: np.concatenate([model.data(runs)[name], [1e12] * 16]) for name in ("N", "D")}
         wide = pad(worse, np.concatenate([np.log(runs["loss"]), np.full(16, 50.0)]))
         wide = wide._replace(weight=np.arange(32) < 16)
-        value, slope = (jax.value_and_grad(Density(model, table).potential) for table in (full, wide))
+        narrow, padded = (jax.jit(jax.value_and_grad(Density(model, table).potential)) for table in (full, wide))
         for z in np.random.default_rng(2).normal(0.0, 0.7, (3, 8)):
             # the same terms, added in another order: not a digit more than rounding
-            np.testing.assert_allclose(value(z)[0], slope(z)[0], rtol=1e-13)
-            np.testing.assert_allclose(value(z)[1], slope(z)[1], rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(narrow(z)[0], padded(z)[0], rtol=1e-13)
+            np.testing.assert_allclose(narrow(z)[1], padded(z)[1], rtol=1e-10, atol=1e-10)
 
     def test_padding_stays_finite_where_a_law_would_not(self, simulate: Callable[..., Runs]) -> None:
         # a masked row whose gradient is NaN would make the whole gradient NaN: padding repeats a real row
         model = Model(PowerN())
         table = table_of(model, simulate(size=5))
         np.testing.assert_array_equal(table.columns["N"].value[5:], np.full(11, table.columns["N"].value[0]))
-        gradient = jax.grad(Density(model, table).potential)(np.zeros(5))
+        gradient = jax.jit(jax.grad(Density(model, table).potential))(np.zeros(5))
         assert np.isfinite(gradient).all()
