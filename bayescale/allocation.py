@@ -54,8 +54,8 @@ def allocate(law: Law, theta: Mapping[str, Any], budgets: Any) -> xr.Dataset:
     """
     if not law.splits_compute:
         raise TargetError(
-            f"{law.name} gives loss as a function of {', '.join(law.inputs)} alone, so it cannot split a budget between "
-            "parameters and tokens: fit a law of N and D, such as chinchilla"
+            f"{law.name} gives loss as a function of {', '.join(law.inputs)} alone, so it cannot split a budget "
+            "between parameters and tokens: fit a law of N and D, such as chinchilla"
         )
     values = check_budgets(budgets)
     draws = {name: jnp.asarray(theta[name]) for name in law.parameters}
@@ -66,6 +66,4 @@ def allocate(law: Law, theta: Mapping[str, Any], budgets: Any) -> xr.Dataset:
             f"{law.name} has no optimum inside (one parameter, one token) at {values[np.argmax(lost)]:.3g} FLOPs for "
             f"{lost.max():.0%} of the draws: under them one of the two is worth nothing"
         )
-    return xr.Dataset(
-        {name: (("sample", "budget"), array) for name, array in split.items()}, coords={"budget": values}
-    )
+    return xr.Dataset({name: (("sample", "budget"), array) for name, array in split.items()}, coords={"budget": values})

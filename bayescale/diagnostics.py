@@ -13,13 +13,15 @@ from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Converg
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
 
-__all__ = ["Diagnostics", "contraction", "diagnose"]
+__all__ = ["Diagnostics", "contraction", "diagnose", "shift"]
 
 MIN_BFMI = 0.3
 MAX_DEPTH_SHARE = 0.01
 MAX_PARETO_K = 0.7
 # A parameter of which the table takes away less than a tenth of the prior variance is answered by the prior.
 MIN_CONTRACTION = 0.1
+# A normal prior puts one draw in a thousand this many sds out.
+FAR_FROM_PRIOR = 3.3
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,28 @@ class Diagnostics:
         return cls(**values | {"warnings": tuple(values["warnings"]), "notes": tuple(values["notes"])})
 
 
-def contraction(prior: np.ndarray, posterior: np.ndarray) -> float:
-    """``1 - posterior variance / prior variance``, on the log scale when all draws are positive: 0 is no news.
+def _spread(draws: np.ndarray) -> float:
+    """Standard deviation of the normal with the same interquartile range: heavy tails of a prior do not count."""
+    return float(np.subtract(*np.quantile(draws, [0.75, 0.25]))) / 1.349
 
-    Robust to heavy prior tails: variances are those of normals with the same interquartile range.
-    """
-    if (prior > 0).all() and (posterior > 0).all():
-        prior, posterior = np.log(prior), np.log(posterior)
-    spread = [float(np.subtract(*np.quantile(draws, [0.75, 0.25]))) for draws in (prior, posterior)]
-    return math.nan if spread[0] == 0 else 1.0 - (spread[1] / spread[0]) ** 2
+
+def _comparable(prior: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both on the log scale when all draws are positive."""
+    positive = (prior > 0).all() and (posterior > 0).all()
+    return (np.log(prior), np.log(posterior)) if positive else (prior, posterior)
+
+
+def contraction(prior: np.ndarray, posterior: np.ndarray) -> float:
+    """``1 - posterior variance / prior variance``, on the log scale when all draws are positive: 0 is no news."""
+    before, after = map(_spread, _comparable(prior, posterior))
+    return math.nan if before == 0 else 1.0 - (after / before) ** 2
+
+
+def shift(prior: np.ndarray, posterior: np.ndarray) -> float:
+    """How many prior standard deviations the table moved the median, on the log scale when all draws are positive."""
+    before, after = _comparable(prior, posterior)
+    spread = _spread(before)
+    return math.nan if spread == 0 else float(abs(np.median(after) - np.median(before))) / spread
 
 
 def _chains(samples: Samples, found: Convergence) -> list[str]:
@@ -102,8 +117,8 @@ def _chains(samples: Samples, found: Convergence) -> list[str]:
     deep = float((samples.stats["tree_depth"] >= samples.kernel.max_tree_depth).mean())
     if deep > MAX_DEPTH_SHARE:
         warnings.append(
-            f"{deep:.0%} of the draws hit the largest tree depth ({samples.kernel.max_tree_depth}): the posterior has a "
-            "very long thin direction; some parameters are hardly identified by this table."
+            f"{deep:.0%} of the draws hit the largest tree depth ({samples.kernel.max_tree_depth}): the posterior has "
+            "a very long thin direction; some parameters are hardly identified by this table."
         )
     missing = bfmi(samples.stats["energy"])
     if not (missing > MIN_BFMI).all():
@@ -121,23 +136,31 @@ def _modes(samples: Samples) -> list[str]:
     shares = np.exp(float(samples.modes.masses[0]) - np.asarray(samples.modes.masses)[distinct])
     return [
         f"the posterior has {int(distinct.sum())} separate modes (probability relative to the first, roughly: "
-        f"{', '.join(f'{share:.2g}' for share in shares)}): the table allows different answers, and one number with one "
-        "interval would hide that. Look at the draws by chain, and add runs or priors that tell the modes apart."
+        f"{', '.join(f'{share:.2g}' for share in shares)}): the table allows different answers, and one number with "
+        "one interval would hide that. Look at the draws by chain, and add runs or priors that tell the modes apart."
     ]
 
 
-def _prior_dominated(model: Model, shares: Mapping[str, float]) -> tuple[list[str], list[str]]:
+def _prior_dominated(
+    model: Model, shares: Mapping[str, float], shifts: Mapping[str, float]
+) -> tuple[list[str], list[str]]:
     """Warnings for parameters of the law that rest on a default prior; notes for chosen priors and for the noise."""
     chosen = {name for name, _ in model.overrides}
-    silent = [name for name, share in shares.items() if share < MIN_CONTRACTION]
+    odds = [name for name, distance in shifts.items() if distance > FAR_FROM_PRIOR]
+    silent = [name for name, share in shares.items() if share < MIN_CONTRACTION and name not in odds]
     warned = [name for name in silent if name in model.law.parameters and name not in chosen]
     noted = [name for name in silent if name not in warned]
     warnings = [
         f"{name} is answered by its prior, {model.priors[name]}, not by the table (contraction {shares[name]:.2f}): "
-        "what depends on it repeats the prior. Add runs that vary what it needs, or set the prior knowingly with --prior."
+        "what depends on it repeats the prior. Add runs that vary what it needs, or set the prior knowingly (--prior)."
         for name in warned
     ]
     notes = [f"{name} rests on its prior, {model.priors[name]} (contraction {shares[name]:.2f})." for name in noted]
+    notes += [
+        f"the table pulls {name} {shifts[name]:.1f} prior sds away from {model.priors[name]}: prior and table "
+        "disagree, and the answer lies between them. Look at both."
+        for name in odds
+    ]
     return warnings, notes
 
 
@@ -147,8 +170,8 @@ def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[s
         return [], ["the table is too long for the importance-sampling check."]
     if not check.pareto_k < MAX_PARETO_K:
         return [], [
-            f"the importance-sampling check says nothing here (Pareto k {check.pareto_k:.2f}): the posterior is not near "
-            "Gaussian around its mode."
+            f"the importance-sampling check says nothing here (Pareto k {check.pareto_k:.2f}): the posterior is not "
+            "near Gaussian around its mode."
         ]
     off = []
     for name, draws in samples.theta.items():
@@ -178,14 +201,17 @@ def diagnose(model: Model, samples: Samples) -> Diagnostics:
     found = convergence(samples.theta)
     prior = model.sample_priors(4000, seed=0)
     shares = {name: contraction(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
-    dominated, rests = _prior_dominated(model, shares)
+    shifts = {name: shift(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
+    dominated, rests = _prior_dominated(model, shares, shifts)
     disagree, agreed = _importance(samples, found)
     interrupted = ["the sampling was interrupted: these are the draws made until then."] if samples.interrupted else []
     notes = [*rests, *agreed]
     if samples.kernel.dense:
-        notes.append("the first, short run did not converge; these draws come from a long warm-up with dense adaptation.")
+        notes.append(
+            "the first, short run did not converge; these draws come from a long warm-up with dense adaptation."
+        )
     return Diagnostics(
-        warnings=tuple([*interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree]),
+        warnings=(*interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree),
         notes=tuple(notes),
         max_rhat=found.max_rhat,
         min_ess=found.min_ess,

@@ -28,6 +28,8 @@ __all__ = [
 
 Draws = Mapping[str, Any]
 
+EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24"}
+
 
 @partial(jax.jit, static_argnames=("law",))
 def _mean_loss(law: Law, theta: Draws, inputs: Mapping[str, Any]) -> Any:
@@ -92,7 +94,7 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
         given = ", ".join(targets) or "nothing"
         raise TargetError(
             f"the forecast needs {', '.join(needs)} and was given {given}: add {', '.join(missing)}, e.g. "
-            f"{','.join(f'{name}=70B' for name in missing)}"
+            f"{','.join(f'{name}={EXAMPLES.get(name, 1)}' for name in missing)}"
         )
     for name, values in columns.items():
         bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))

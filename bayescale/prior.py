@@ -147,7 +147,7 @@ class Prior:
 
     @staticmethod
     def together(priors: Sequence[Prior]) -> dist.Distribution:
-        """One NumPyro distribution over a vector of parameters, whose priors are of one family and have the same ends."""
+        """One NumPyro distribution over a vector of parameters whose priors are of one family with the same ends."""
         return _distribution(priors[0].family, *np.array([prior.arguments for prior in priors]).T)
 
     @classmethod
@@ -180,7 +180,10 @@ class Prior:
 
     def __str__(self) -> str:
         names = _FAMILIES[self.family].arguments
-        shown = [_as_log(v) if name.startswith("log_median") else repr(v) for name, v in zip(names, self.arguments, strict=True)]
+        shown = [
+            _as_log(v) if name.startswith("log_median") else repr(v)
+            for name, v in zip(names, self.arguments, strict=True)
+        ]
         return f"{self.family}({', '.join(shown)})"
 
     def __repr__(self) -> str:
@@ -193,7 +196,9 @@ _FUNCTIONS = ("log", "exp", "sqrt")
 def _as_log(value: float) -> str:
     """``log(1.7)`` for the logarithm of a short number, which says more than 0.5306282510621704; exact either way."""
     short = f"{math.exp(value):.6g}" if abs(value) < 700 else ""
-    return f"log({short})" if short and len(short) < len(repr(value)) and math.log(float(short)) == value else repr(value)
+    return (
+        f"log({short})" if short and len(short) < len(repr(value)) and math.log(float(short)) == value else repr(value)
+    )
 
 
 def _number(part: str, whole: str) -> float:

@@ -21,9 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale allocate`."""
+    from bayescale.cli._cache import use_compilation_cache
     from bayescale.fits import Fit
     from bayescale.intervals import quantiles
 
+    use_compilation_cache()
     fitted = Fit.load(arguments.fit)
     made = fitted.allocation(arguments.flops)
     rows = [
@@ -49,14 +51,14 @@ def _text(rows: list[dict[str, Any]], exponents: dict[str, Any]) -> str:
     from bayescale.compute import format_quantity
 
     lines = []
-    for symbol, values in exponents.items():
-        lines.append(f"{symbol}* grows as C^a, a = {_band(values, lambda v: f'{v:.3f}')}")
+    for symbol, power in (("N", "a"), ("D", "b")):
+        lines.append(f"{symbol}* grows as C^{power}, {power} = {_band(exponents[symbol], lambda v: f'{v:.3f}')}")
     for row in rows:
         lines.append(f"{row['flops']:.3g} FLOPs ({row['flops_ratio']:.3g} times the largest run)")
         for name, label, show in (
             ("N", "parameters", format_quantity),
             ("D", "tokens", format_quantity),
-            ("D_per_N", "tokens per parameter", lambda v: f"{v:.3g}"),
+            ("D_per_N", "tokens per parameter", lambda v: f"{v:.3g}" if v < 1000 else f"{v:,.0f}"),
             ("loss", "loss, nats per token", lambda v: f"{v:.4f}"),
         ):
             lines.append(f"  {label:<22}{_band(row[name], show)}")

@@ -31,8 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale forecast`."""
+    from bayescale.cli._cache import use_compilation_cache
     from bayescale.fits import Fit
 
+    use_compilation_cache()
     fitted = Fit.load(arguments.fit)
     made = [fitted.forecast(targets, seed=arguments.seed) for targets in _targets(arguments, fitted)]
     rows = [row for dataset in made for row in _rows(dataset)]

@@ -121,7 +121,7 @@ def load(name: str = "toy", *, where: str | None = None) -> Runs:
     # Imported here: a path or a frame needs none of what the runs stand on.
     from bayescale.runs import Runs
 
-    return Runs.read(path(name), where=where)
+    return Runs.read(path(name), where=where, name=f"{name} (bundled)")
 
 
 def provenance(name: str = "toy") -> str:

@@ -23,8 +23,8 @@ BINS = 20
 class Calibration:
     """Ranks of the truth among posterior draws, for each quantity.
 
-    If the sampler is right, every rank is uniform on ``0 ... n_draws`` and a 90 % interval contains the truth in 90 % of
-    the tables (Talts et al. 2018, arXiv 1804.06788).
+    If the sampler is right, every rank is uniform on ``0 ... n_draws`` and a 90 % interval contains the truth in 90 %
+    of the tables (Talts et al. 2018, arXiv 1804.06788).
 
     Attributes
     ----------

@@ -118,8 +118,8 @@ class Fit:
 
     @property
     def draws(self) -> xr.Dataset:
-        """All draws, parameters and derived quantities, over (chain, draw)."""
-        return _as_named(self.tree[self.kind].to_dataset())
+        """All draws, parameters and derived quantities, over (chain, draw); attributes ``law, kind, warnings``."""
+        return _as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
 
     @cached_property
     def runs(self) -> Runs:
@@ -144,8 +144,8 @@ class Fit:
         Parameters
         ----------
         targets : mapping, DataFrame or Runs
-            Columns ``N``, ``D``, ``C`` (two are enough) and whatever else the law and noise read. A law of N and D given
-            ``C`` alone is forecast along its compute-optimal path.
+            Columns ``N``, ``D``, ``C`` (two are enough) and whatever else the law and noise read. A law of N and D
+            given ``C`` alone is forecast along its compute-optimal path.
         seed : int
             Seed of the noise of new runs.
 
@@ -165,6 +165,8 @@ class Fit:
             path = self.path(columns["C"], seed).rename(budget="run")
             return path.drop_vars(("N", "D")).rename_vars(run="C").assign_coords(C=("run", path["run"].values))
         made = forecast(self.law, self.model, self.theta, columns, self.runs, seed)
+        if isinstance(targets, Runs) and "loss" in targets:
+            made = made.assign_coords(loss=("run", targets["loss"]))
         return made.assign_attrs(self._attrs())
 
     def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:

@@ -93,8 +93,8 @@ def describe(fit: Fit) -> str:
     if record.prior_predictive:
         before = record.prior_predictive
         lines.append(
-            f"before the data, the priors put the loss of the run with the most compute between {before['q05']:.3g} and "
-            f"{before['q95']:.3g} (90 %); observed {before['observed']:.4g}"
+            f"before the data, the priors put the loss of the run with the most compute between {before['q05']:.3g} "
+            f"and {before['q95']:.3g} (90 %); observed {before['observed']:.4g}"
         )
     lines += [f"note: {note}" for note in (*table["warnings"], *fit.diagnostics.notes)]
     return "\n".join(lines)

@@ -44,8 +44,8 @@ class Convergence(NamedTuple):
 def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
     """R-hat, bulk and tail ESS of each parameter, arrays (chain, draw).
 
-    A parameter that never moves, or holds a value that is not finite, has R-hat infinity. A single chain is compared with
-    itself: its first half with its second.
+    A parameter that never moves, or holds a value that is not finite, has R-hat infinity. A single chain is compared
+    with itself: its first half with its second.
     """
     # takes a second to load, which commands that only read a fit should not wait for
     from arviz_stats.base.array import array_stats
@@ -67,7 +67,7 @@ def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
 
 
 def bfmi(energy: np.ndarray) -> np.ndarray:
-    """Bayesian fraction of missing information of each chain (Betancourt 2016, arXiv 1604.00695); energy (chain, draw)."""
+    """Bayesian fraction of missing information of each chain (arXiv 1604.00695), from energies (chain, draw)."""
     from arviz_stats.base.array import array_stats
 
     return np.atleast_1d(array_stats.bfmi(energy, chain_axis=0, draw_axis=1))

@@ -153,7 +153,7 @@ def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
     density : Density
         The posterior.
     candidates : mapping of str to array (candidate,)
-        Draws from the prior; the search starts from the best of them, one in every basin that the prior takes seriously.
+        Draws from the prior; the search starts from the best of them, so in every basin that the prior takes seriously.
     """
     at_once = density.table.weight.size <= LONG_TABLE
     starts = _screen(density, candidates, at_once)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,7 @@ class Runs:
         where: str | None = None,
         drop_bad: bool = False,
         needs: Sequence[str] | None = None,
+        name: str | None = None,
     ) -> Runs:
         """Read and check a table.
 
@@ -91,6 +93,8 @@ class Runs:
         needs : sequence of str, optional
             The inputs of the law and ``"loss"``: only these must be there and sound. By default all standard columns
             that are found, and the loss.
+        name : str, optional
+            What to call the table in fits and pictures; by default where it was read from. The selection is added.
 
         Returns
         -------
@@ -111,7 +115,9 @@ class Runs:
         problems = assessment.refusing(drop_bad=drop_bad)
         if problems:
             raise refusal(assessment.raw.source, problems, len(assessment.raw.frame))
-        return cls._made(record_of(assessment))
+        record = record_of(assessment)
+        label = (name or record.source) + (f" where {where}" if where else "")
+        return cls._made(replace(record, source=label))
 
     @classmethod
     def from_arrays(
