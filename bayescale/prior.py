@@ -110,7 +110,7 @@ class Prior:
     >>> Prior("LogNormal", 0.5, 0.4) == Prior.parse("LogNormal(0.5, 0.4)")
     True
     >>> print(Prior.parse("LogNormal(log(1.7), 0.5)"))
-    LogNormal(0.5306282510621704, 0.5)
+    LogNormal(log(1.7), 0.5)
     """
 
     family: str

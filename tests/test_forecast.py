@@ -75,7 +75,7 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("targets", "said"),
         [
-            ({"N": [7e10]}, r"the forecast needs N, D and was given N: add D, e\.g\. D=70B"),
+            ({"N": [7e10]}, r"the forecast needs N, D and was given N: add D, e\.g\. D=1\.4T"),
             ({"D": [7e10]}, r"was given D: add N"),
             ({}, r"was given nothing: add N, D"),
             ({"C": [1e24]}, r"was given C: add N, D"),

@@ -91,7 +91,7 @@ class TestForecast:
         ("arguments", "said"),
         [
             ([], "one of the arguments --at --runs is required"),
-            (["--at", "N=70B"], "the forecast needs N, D and was given N: add D, e.g. D=70B"),
+            (["--at", "N=70B"], "the forecast needs N, D and was given N: add D, e.g. D=1.4T"),
             (["--at", "70B"], "cannot read --at '70B': write it as N=70B,D=1.4T"),
             (["--at", "N=70B,N=7B"], "--at gives N twice"),
             (["--at", "N=seventy,D=1T"], "--at N=seventy,D=1T: 'seventy' is not a number"),
