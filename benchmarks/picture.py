@@ -12,7 +12,7 @@ __all__ = ["draw"]
 
 
 def draw(rows: pd.DataFrame, chains: pd.DataFrame, path: Path) -> Path:
-    """Seconds against rows and against chains, log axes, a dotted line where cost would be proportional."""
+    """Seconds against rows and against chains, dotted where cost would be proportional, dashed at 4 GB."""
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -26,7 +26,11 @@ def draw(rows: pd.DataFrame, chains: pd.DataFrame, path: Path) -> Path:
         if table.empty:
             continue
         axes.loglog(table[x], table[y] * unit, "o-", color="#1f5a8a", ms=4, lw=1.4)
-        if y != "memory":
+        if y == "memory":
+            axes.set_yscale("linear")
+            axes.set_ylim(0, max(4.4, 1.1 * table[y].max()))
+            axes.axhline(4, ls="--", color="0.5", lw=1)
+        else:
             last = table.iloc[-1]
             axes.loglog(table[x], np.asarray(table[x]) * last[y] * unit / last[x], ":", color="0.5", lw=1)
         axes.set_xlabel(x)

@@ -195,6 +195,23 @@ class TestWriting:
         assert [file.name for file in tmp_path.iterdir()] == ["fit.nc"]
         assert Fit.load(path) == simulated_fit
 
+    def test_the_file_is_put_in_place_in_one_step(
+        self, small: Fit, simulated_fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = simulated_fit.save(tmp_path / "fit.nc")
+
+        def refuse(source: str, target: Path) -> None:
+            # all of the new file is there, beside the old one, and on the same disk
+            assert Fit.load(source) == small
+            assert Path(source).parent == Path(target).parent
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(_storage.os, "replace", refuse)
+        with pytest.raises(FitError, match="No space left on device"):
+            small.save(path)
+        assert Fit.load(path) == simulated_fit
+        assert [file.name for file in tmp_path.iterdir()] == ["fit.nc"]
+
     def test_a_file_is_replaced(self, small: Fit, simulated_fit: Fit, tmp_path: Path) -> None:
         path = simulated_fit.save(tmp_path / "fit.nc")
         assert Fit.load(small.save(str(path))) == small

@@ -92,3 +92,14 @@ def test_one_chain_can_be_judged() -> None:
 
 def test_nothing_to_judge() -> None:
     assert np.isnan(convergence({}).max_rhat)
+
+
+def test_the_tail_is_that_of_the_outer_twentieths() -> None:
+    generator = np.random.default_rng(10)
+    # a spread that changes slowly: the middle is independent, the tails come in clusters
+    spread = np.zeros((4, 2000))
+    for step in range(1, 2000):
+        spread[:, step] = 0.98 * spread[:, step - 1] + 0.2 * generator.standard_normal(4)
+    found = convergence({"x": generator.standard_normal((4, 2000)) * np.exp(spread)})
+    assert found.ess_tail["x"] < 0.4 * found.ess_bulk["x"]
+    assert found.min_ess == found.ess_tail["x"]

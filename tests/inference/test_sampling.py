@@ -9,6 +9,7 @@ import pytest
 
 from bayescale._float64 import jax
 from bayescale.errors import FitError
+from bayescale.inference import sample as sampling
 from bayescale.inference.compiled import TRACES
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Table
@@ -60,17 +61,18 @@ class TestSamples:
     def test_chains_are_different(self, samples: Samples) -> None:
         assert len({values[0] for values in samples.theta["alpha"]}) == 4
 
-    def test_the_importance_check_agrees(self, samples: Samples, chinchilla: Model, table: Table) -> None:
-        check = sample(chinchilla, table, Sampler(draws=500, fallback=False), seed=4).importance
+    def test_the_importance_check_agrees(self, chinchilla: Model, table: Table) -> None:
+        longer = sample(chinchilla, table, Sampler(draws=2000, fallback=False), seed=5)
+        check = longer.importance
         assert check is not None
         assert check.pareto_k < 0.7
         assert check.ess > 500
-        longer = sample(chinchilla, table, Sampler(draws=500, fallback=False), seed=5)
         found = convergence(longer.theta)
         for name, draws in longer.theta.items():
-            error = draws.std() * np.sqrt(1 / check.ess + 1 / found.ess_bulk[name])
-            assert abs(check.mean[name] - draws.mean()) < 5 * error, name
-            assert check.sd[name] == pytest.approx(draws.std(), rel=0.2), name
+            error = np.sqrt(1 / check.ess + 1 / found.ess_bulk[name])
+            assert abs(check.mean[name] - draws.mean()) < 5 * error * draws.std(), name
+            if name != "nu":  # whose tail is longer than a normal's, so that its sd is known less well than this
+                assert abs(check.sd[name] / draws.std() - 1.0) < 5 * error / np.sqrt(2), name
 
 
 class TestSeeds:
@@ -86,6 +88,16 @@ class TestSeeds:
         other = sample(chinchilla, table, QUICK, seed=4)
         for name, draws in samples.theta.items():
             assert (draws != other.theta[name]).mean() > 0.99
+
+    def test_even_from_the_same_mode(
+        self, samples: Samples, chinchilla: Model, table: Table, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # the search differs by rounding from seed to seed, and chains are chaotic: that alone is no seed
+        monkeypatch.setattr(sampling, "_locate", lambda *_: samples.modes)
+        three, four = (sample(chinchilla, table, QUICK, seed=seed) for seed in (3, 4))
+        for name, draws in samples.theta.items():
+            np.testing.assert_array_equal(draws, three.theta[name])
+            assert (draws != four.theta[name]).all()
 
     def test_more_draws_continue_the_same_chains(self, samples: Samples, chinchilla: Model, table: Table) -> None:
         longer = sample(chinchilla, table, Sampler(draws=130, fallback=False), seed=3)
