@@ -165,6 +165,10 @@ def _devices(chains: int) -> int:
     return max(n for n in range(1, jax.device_count() + 1) if chains % n == 0)
 
 
+class _InterruptedError(FitError):
+    """Stopped by the person before the first draw."""
+
+
 class _Chains(NamedTuple):
     theta: dict[str, np.ndarray]
     steps: dict[str, np.ndarray]
@@ -199,9 +203,20 @@ def _run(
     except KeyboardInterrupt:
         interrupted = True
         if done < kernel.warmup + 4 * thin:
-            raise FitError("interrupted during warm-up: there are no draws to keep yet") from None
-    steps, theta = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, kernel.warmup : total : thin], *chunks)
-    return _Chains(theta, steps, interrupted)
+            raise _InterruptedError("interrupted during warm-up: there are no draws to keep yet") from None
+    steps, theta = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, kernel.warmup : total], *chunks)
+    return _Chains(*_thinned(theta, steps, thin), interrupted)
+
+
+def _thinned(
+    theta: Mapping[str, np.ndarray], steps: Mapping[str, np.ndarray], thin: int
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Every `thin`-th draw; one counts as divergent when any of the transitions since the last one was."""
+    diverging = steps["diverging"]
+    whole = diverging.shape[1] // thin * thin
+    grouped = diverging[:, :whole].reshape(len(diverging), -1, thin).any(axis=2)
+    kept = {name: values[:, thin - 1 : whole : thin] for name, values in steps.items()}
+    return {name: values[:, thin - 1 : whole : thin] for name, values in theta.items()}, kept | {"diverging": grouped}
 
 
 def _stats(steps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -262,8 +277,11 @@ def sample(
         kernel = sampler.kernel
         chains = _run(model, kernel, sampler, table, modes, seed, progress)
         if sampler.fallback and not chains.interrupted and not (modes.positive_definite and _converged(chains)):
-            kernel = sampler.thorough
-            chains = _run(model, kernel, sampler, table, modes, seed, progress)
+            try:
+                chains = _run(model, sampler.thorough, sampler, table, modes, seed, progress)
+                kernel = sampler.thorough
+            except _InterruptedError:
+                chains = chains._replace(interrupted=True)  # the draws of the first try are better than none
         sampled = time.perf_counter() - sampling
         check = importance(model, table, modes, seed)
     seconds = {"total": time.perf_counter() - began, "compile": compiling.seconds, "sample": sampled}

@@ -215,3 +215,16 @@ class TestSettings:
                 sample(chinchilla, table, QUICK)
         finally:
             jax.config.update("jax_enable_x64", True)
+
+
+def test_thinning_loses_no_divergence() -> None:
+    from bayescale.inference.sample import _thinned
+
+    diverging = np.zeros((2, 7), dtype=bool)
+    diverging[0, 1] = diverging[1, 5] = diverging[1, 6] = True
+    draws = np.arange(14.0).reshape(2, 7)
+    theta, steps = _thinned({"E": draws}, {"diverging": diverging, "energy": draws}, 3)
+    assert theta["E"].tolist() == [[2.0, 5.0], [9.0, 12.0]]
+    assert steps["energy"].tolist() == theta["E"].tolist()
+    # the seventh step belongs to no whole group
+    assert steps["diverging"].tolist() == [[True, False], [False, True]]
