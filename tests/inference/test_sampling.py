@@ -13,6 +13,7 @@ from bayescale.inference import sample as sampling
 from bayescale.inference.compiled import TRACES
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Table
+from bayescale.inference.nuts import Kernel
 from bayescale.inference.sample import Sampler, Samples, sample
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
@@ -152,6 +153,23 @@ class TestInterrupt:
         assert sample(chinchilla, table, Sampler(draws=100), seed=3, progress=progress).interrupted
         assert set(seen) == {"sampling"}
 
+    def test_in_the_warm_up_of_the_second_try_the_first_is_kept(
+        self, samples: Samples, chinchilla: Model, table: Table, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        once = sampling._run
+
+        def stopped(model: Model, kernel: Kernel, *others: object) -> object:
+            if kernel.dense:
+                raise sampling._InterruptedError("interrupted during warm-up")
+            return once(model, kernel, *others)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(sampling, "_run", stopped)
+        monkeypatch.setattr(sampling, "_converged", lambda chains: False)
+        kept = sample(chinchilla, table, Sampler(draws=100), seed=3)
+        assert kept.interrupted
+        assert not kept.kernel.dense
+        np.testing.assert_array_equal(kept.theta["E"], samples.theta["E"])
+
     @pytest.mark.parametrize("step", [50, 150])
     def test_before_the_first_draw_there_is_none(self, chinchilla: Model, table: Table, step: int) -> None:
         with pytest.raises(FitError, match="interrupted during warm-up: there are no draws to keep yet"):
@@ -218,12 +236,10 @@ class TestSettings:
 
 
 def test_thinning_loses_no_divergence() -> None:
-    from bayescale.inference.sample import _thinned
-
     diverging = np.zeros((2, 7), dtype=bool)
     diverging[0, 1] = diverging[1, 5] = diverging[1, 6] = True
     draws = np.arange(14.0).reshape(2, 7)
-    theta, steps = _thinned({"E": draws}, {"diverging": diverging, "energy": draws}, 3)
+    theta, steps = sampling._thinned({"E": draws}, {"diverging": diverging, "energy": draws}, 3)
     assert theta["E"].tolist() == [[2.0, 5.0], [9.0, 12.0]]
     assert steps["energy"].tolist() == theta["E"].tolist()
     # the seventh step belongs to no whole group
