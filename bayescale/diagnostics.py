@@ -42,6 +42,8 @@ class Diagnostics:
         Of the importance-sampling check.
     contraction : dict of str to float
         ``1 - posterior variance / prior variance`` of each parameter, on the log scale for positive ones.
+    measures : dict of str to float
+        What a procedure reports of itself: the objective it reached, the norm of its gradient there, and the like.
     """
 
     warnings: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ class Diagnostics:
     divergences: int = 0
     pareto_k: float | None = None
     contraction: Mapping[str, float] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

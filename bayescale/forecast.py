@@ -195,9 +195,10 @@ def forecast_path(
     """
     budgets = check_budgets(budgets)
     draws = _law_draws(law, theta)
+    columns: dict[str, Any]
     if law.inputs == ("C",):
         mean = _mean_loss(law, draws, {"C": jnp.asarray(budgets)})
-        columns: dict[str, Any] = {"C": jnp.asarray(budgets)}
+        columns = {"C": jnp.asarray(budgets)}
     elif law.splits_compute:
         N, D, mean = _frontier(law, draws, jnp.asarray(budgets))
         columns = {"N": N, "D": D, "C": jnp.asarray(budgets)}
@@ -238,7 +239,7 @@ def isoflop_curves(law: Law, theta: Draws, budgets: Any, spread: float = 12.0, p
         ``mean_loss`` (sample, budget, size); coordinates ``budget`` [FLOPs], ``N`` and ``D`` (budget, size).
     """
     path = forecast_path(law, None, theta, budgets, None)
-    if not law.splits_compute:
+    if not {"N", "D"} <= set(law.inputs):
         raise TargetError(f"{law.name} does not split a budget between parameters and tokens: it has no IsoFLOP curves")
     centre = np.nanmedian(path["N"].values, axis=0)
     N = centre[:, None] * np.geomspace(1.0 / spread, spread, points)[None, :]
@@ -254,7 +255,7 @@ def isoflop_curves(law: Law, theta: Draws, budgets: Any, spread: float = 12.0, p
 def surface(law: Law, theta: Draws, N: Any, D: Any) -> xr.Dataset:
     """Median loss over draws on a grid of parameters and tokens: ``loss`` (N, D)."""
     N, D = np.asarray(N, dtype=np.float64), np.asarray(D, dtype=np.float64)
-    if not law.splits_compute:
+    if not {"N", "D"} <= set(law.inputs):
         raise TargetError(f"{law.name} is no function of both parameters and tokens")
     grid_N, grid_D = np.meshgrid(N, D, indexing="ij")
     flat = {"N": jnp.asarray(grid_N.ravel()), "D": jnp.asarray(grid_D.ravel())}

@@ -49,7 +49,7 @@ def draw(fit: Fit, folder: Path, budgets: Any = None) -> list[Path]:
     low, high = float(np.min(runs["C"])), float(np.max(runs["C"]))
     path = fit.path(np.geomspace(low, REACH * high, 60))
     written += plots.save(plots.forecast_band(path, runs), folder / "forecast")
-    if not fit.law.splits_compute:
+    if not {"N", "D"} <= set(fit.law.inputs):
         return written
     chosen = np.geomspace(low, high, 4) if budgets is None else np.asarray(budgets, dtype=np.float64)
     written += plots.save(plots.isoflop_curves(fit.isoflop_curves(chosen), runs), folder / "isoflop")

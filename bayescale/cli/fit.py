@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, at_least, column_names, folder
+from bayescale.cli._arguments import add_table, assignments, at_least, column_names, folder
 from bayescale.cli._output import emit, progress_bar, status, warn
 
 if TYPE_CHECKING:
@@ -15,19 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "fit_document", "run"]
 
-PARAMETER_KEYS = ("mean", "sd", "q05", "q25", "median", "q75", "q95", "rhat", "ess_bulk", "ess_tail")
+PARAMETER_KEYS = ("estimate", "mean", "sd", "q05", "q25", "median", "q75", "q95", "rhat", "ess_bulk", "ess_tail")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `bayescale fit` takes."""
     add_table(parser)
-    parser.add_argument("--law", default="chinchilla", metavar="NAME", help="see `bayescale laws` (default chinchilla)")
+    parser.add_argument("--law", metavar="NAME", help="see `bayescale laws` (default chinchilla)")
     parser.add_argument("--procedure", default="nuts", metavar="NAME", help="see `bayescale procedures` (default nuts)")
     parser.add_argument(
         "--noise",
-        default="student-t",
         metavar="NAME",
-        help='student-t, normal or laplace, with the columns its sd depends on: "student-t(D)"',
+        help='student-t (default of nuts), normal or laplace, with the columns its sd depends on: "student-t(D)"',
     )
     parser.add_argument(
         "--prior", action="append", default=[], metavar="NAME=PRIOR", help='"E=LogNormal(0.6,0.2)"; a number pins'
@@ -39,10 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
     )
-    parser.add_argument("--draws", type=at_least(4), default=1000, help="draws of each chain (default 1000)")
-    parser.add_argument("--chains", type=at_least(1), default=4, help="chains (default 4)")
-    parser.add_argument("--warmup", type=at_least(1), default=150, help="warm-up steps of each chain (default 150)")
-    parser.add_argument("--target-accept", type=float, default=0.8, help="of the step-size adaptation (default 0.8)")
+    parser.add_argument("--draws", type=at_least(4), help="draws of each chain of nuts (default 1000)")
+    parser.add_argument("--chains", type=at_least(1), help="chains of nuts (default 4)")
+    parser.add_argument("--warmup", type=at_least(1), help="warm-up steps of each chain of nuts")
+    parser.add_argument("--target-accept", type=float, help="of the step-size adaptation of nuts")
+    parser.add_argument(
+        "--replicates", type=at_least(0), help="bootstrap replicates, where the procedure has them (default 1000)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SETTING=VALUE",
+        help="any other setting of the procedure, see `bayescale procedures`: --set delta=1e-4",
+    )
     parser.add_argument("--out", metavar="FIT.nc", help="write the fit here, for forecast and allocate")
     parser.add_argument("--plots", metavar="FOLDER", help="write pictures of the fit here, PNG and PDF")
 
@@ -52,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bayescale.cli._cache import use_compilation_cache
     from bayescale.prior import parse_assignments, read_toml
 
+    settings = _settings(arguments)
     priors = (read_toml(arguments.priors) if arguments.priors else {}) | parse_assignments(arguments.prior)
     _check_out(arguments.out)
     pictures_to = folder(arguments.plots, "--plots") if arguments.plots else None
@@ -70,10 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             priors=priors,
             seed=arguments.seed,
             progress=progress,
-            draws=arguments.draws,
-            chains=arguments.chains,
-            warmup=arguments.warmup,
-            target_accept=arguments.target_accept,
+            **settings,
         )
     saved = str(fitted.save(arguments.out)) if arguments.out else None
     pictures: list[str] = []
@@ -85,6 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
     emit(fit_document(fitted) | {"out": saved, "plots": pictures}, "\n".join([*lines, *pictures]), arguments.json)
     warn(fitted, "fit")
     return status(fitted)
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given, by their own flags or by --set."""
+    named = ("draws", "chains", "warmup", "target_accept", "replicates")
+    flags = {name: getattr(arguments, name) for name in named if getattr(arguments, name) is not None}
+    return flags | assignments(arguments.set, "--set", "delta=1e-4")
 
 
 def _check_out(out: str | None) -> None:
@@ -100,14 +114,17 @@ def _check_out(out: str | None) -> None:
 
 
 def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    from bayescale.cli._arguments import assignments, quantity
+    from bayescale.cli._arguments import quantity
     from bayescale.laws import get
     from bayescale.noise import Noise
+    from bayescale.procedures import get as get_procedure
     from bayescale.procedures import reference_for
     from bayescale.runs import Runs
 
-    law = get(arguments.law)()
-    needs = tuple(dict.fromkeys((*law.inputs, *Noise.parse(arguments.noise).columns, "loss")))
+    procedure = get_procedure(arguments.procedure)
+    law = get(arguments.law or procedure.default_law)()
+    noise = Noise.parse(arguments.noise or procedure.default_noise)
+    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, *procedure.needs, "loss")))
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),

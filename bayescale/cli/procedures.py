@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from bayescale.cli._output import emit
 
@@ -15,12 +16,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale procedures`."""
-    from bayescale.procedures import get, names
+    from bayescale.procedures import describe_settings, get, names
 
-    rows = [
-        {"name": name, "kind": get(name).kind, "summary": get(name).summary, "reference": get(name).citation}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "kind": get(name).kind,
+            "summary": get(name).summary,
+            "reference": get(name).citation,
+            "settings": describe_settings(get(name)),
+        }
         for name in names()
     ]
-    text = "\n".join(f"{row['name']:<14}{row['kind']:<12}{row['summary']} ({row['reference']})" for row in rows)
+    lines = []
+    for row in rows:
+        lines.append(f"{row['name']:<14}{row['kind']:<12}{row['summary']} ({row['reference']})")
+        settings = ", ".join(f"{name}={str(value).lower()}" for name, value in row["settings"].items())
+        lines.append(f"{'':<26}settings: {settings or 'none'}")
+    text = "\n".join(lines)
     emit(rows, text, arguments.json)
     return 0

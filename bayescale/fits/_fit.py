@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Fit:
     tree : xarray.DataTree
         In ArviZ's layout: the draws in a group named after their kind (``posterior``, ``bootstrap`` or ``point``),
         ``sample_stats``, ``observed_data`` (the losses) and ``constant_data`` (the inputs); the record is an attribute.
+        Beside bootstrap replicates stands the ``point`` estimate that they scatter around.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class Fit:
         theta: Mapping[str, np.ndarray],
         runs: Runs,
         stats: Mapping[str, np.ndarray] | None = None,
+        estimate: Mapping[str, float] | None = None,
     ) -> Fit:
         """Build a fit from draws.
 
@@ -75,13 +78,12 @@ class Fit:
             The table.
         stats : mapping of str to array (chain, draw), optional
             Statistics of the sampler.
+        estimate : mapping of str to float, optional
+            What the whole table gives, beside bootstrap replicates.
         """
         if record.kind not in KINDS:
             raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
-        drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
-        derived = law.derived(**{name: drawn[name] for name in law.parameters})
-        shape = next(iter(drawn.values())).shape
-        drawn |= {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
+        drawn = _with_derived(law, theta)
         read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
         inputs = [name for name in dict.fromkeys(read) if name in runs.table]
         groups = {
@@ -91,6 +93,9 @@ class Fit:
         }
         if stats:
             groups["sample_stats"] = _chains(stats)
+        if estimate is not None:
+            one = {name: np.full((1, 1), value) for name, value in estimate.items()}
+            groups["point"] = _storable(_chains(_with_derived(law, one)))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs[ATTRIBUTE] = json.dumps(record.document())
         return cls(tree)
@@ -120,6 +125,27 @@ class Fit:
     def draws(self) -> xr.Dataset:
         """All draws, parameters and derived quantities, over (chain, draw); attributes ``law, kind, warnings``."""
         return _as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
+
+    @cached_property
+    def estimate(self) -> dict[str, float] | None:
+        """What the whole table gives, for every parameter and derived quantity; None for a posterior."""
+        if "point" not in self.tree.children:
+            return None
+        point = _as_named(self.tree["point"].to_dataset())
+        return {str(name): float(point[name].values.item()) for name in point.data_vars}
+
+    @cached_property
+    def at_estimate(self) -> Fit:
+        """This fit with its point estimate for its only draw; itself where it has none.
+
+        Forecasts and allocations of it are those of the estimate, as those of the fit are of its replicates.
+        """
+        if self.kind == "point" or "point" not in self.tree.children:
+            return self
+        groups = {name: node.to_dataset() for name, node in self.tree.children.items() if name != self.kind}
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs[ATTRIBUTE] = json.dumps(replace(self.record, kind="point").document())
+        return Fit(tree)
 
     @cached_property
     def runs(self) -> Runs:
@@ -214,6 +240,14 @@ class Fit:
 
     def __repr__(self) -> str:
         return describe(self)
+
+
+def _with_derived(law: Law, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The parameters, and what the law derives from them."""
+    drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
+    derived = law.derived(**{name: drawn[name] for name in law.parameters})
+    shape = next(iter(drawn.values())).shape
+    return drawn | {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
 
 
 def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:

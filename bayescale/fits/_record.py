@@ -30,7 +30,7 @@ class Record:
     law, reference_run : str, mapping
         The law and the run its scale parameters stand at.
     model : mapping or None
-        `Model.spec`, where the procedure has a noise model and priors.
+        `Model.spec`: the law, the noise that scatters new runs, and the priors (which only a posterior uses).
     procedure, kind : str
         What made the draws, and what they are: ``posterior``, ``bootstrap`` or ``point``.
     settings : mapping

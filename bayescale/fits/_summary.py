@@ -20,8 +20,9 @@ __all__ = ["Summary", "describe", "summarise", "verdict"]
 class Summary(pd.DataFrame):
     """A DataFrame, one row a parameter, that prints the verdict of the fit above itself.
 
-    Columns: ``mean, sd, q05, q25, median, q75, q95``, and ``rhat, ess_bulk, ess_tail`` (NaN unless the draws are a
-    Markov chain's). Slices and copies are plain DataFrames.
+    Columns: ``estimate`` (what the whole table gives; NaN for a posterior), ``mean, sd, q05, q25, median, q75, q95``,
+    and ``rhat, ess_bulk, ess_tail`` (NaN unless the draws are a Markov chain's). Slices and copies are plain
+    DataFrames.
     """
 
     _metadata = ["verdict"]  # noqa: RUF012  (pandas reads it from the class)
@@ -60,11 +61,16 @@ def summarise(fit: Fit) -> Summary:
     rows: dict[str, dict[str, Any]] = {}
     for name, values in draws.items():
         judged = chains is not None and name in chains.rhat
-        rows[name] = interval(values) | {
-            "rhat": chains.rhat[name] if chains and judged else None,
-            "ess_bulk": chains.ess_bulk[name] if chains and judged else None,
-            "ess_tail": chains.ess_tail[name] if chains and judged else None,
-        }
+        estimate = None if fit.estimate is None else fit.estimate[name]
+        rows[name] = (
+            {"estimate": estimate}
+            | interval(values)
+            | {
+                "rhat": chains.rhat[name] if chains and judged else None,
+                "ess_bulk": chains.ess_bulk[name] if chains and judged else None,
+                "ess_tail": chains.ess_tail[name] if chains and judged else None,
+            }
+        )
     summary = Summary(pd.DataFrame.from_dict(rows, orient="index").astype(float))
     summary.verdict = verdict(fit)
     return summary
@@ -84,12 +90,17 @@ def describe(fit: Fit) -> str:
     lines.append(f"procedure: {record.procedure}{noise}; {KINDS[fit.kind]}, seed {record.seed}")
     seconds = record.seconds
     lines.append(f"seconds: {seconds['total']:.1f} (compiling {seconds['compile']:.1f})")
-    columns = ["mean", "sd", "q05", "median", "q95"]
-    if fit.kind == "posterior":
-        columns += ["rhat", "ess_bulk", "ess_tail"]
+    columns = {
+        "posterior": ["mean", "sd", "q05", "median", "q95", "rhat", "ess_bulk", "ess_tail"],
+        "bootstrap": ["estimate", "sd", "q05", "median", "q95"],
+        "point": ["estimate"],
+    }[fit.kind]
     lines += ["", pd.DataFrame(fit.summary())[columns].to_string(float_format=_number)]
-    if record.model:
+    if record.model and fit.kind == "posterior":
         lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in record.model["priors"].items())]
+    measures = fit.diagnostics.measures
+    if measures:
+        lines += ["", ", ".join(f"{name.replace('_', ' ')} {value:.10g}" for name, value in measures.items())]
     if record.prior_predictive:
         before = record.prior_predictive
         lines.append(

@@ -36,6 +36,11 @@ class Law(ABC):
     ----------
     inputs, parameters : tuple of str
         Read from ``loss``.
+    linear : tuple of str
+        Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla), for
+        variable projection.
+    fitted_by : tuple of str
+        The procedures that alone can give this law; empty where any can.
     """
 
     name: ClassVar[str]
@@ -44,6 +49,8 @@ class Law(ABC):
     priors: ClassVar[Mapping[str, Prior]]
     loss_unit: ClassVar[str] = "nats per token"
     N_convention: ClassVar[str] = "as in the table"
+    linear: ClassVar[tuple[str, ...]] = ()
+    fitted_by: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -67,6 +74,8 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
+        if not set(cls.linear) <= set(cls.parameters):
+            raise TypeError(f"{cls.__name__}.linear names {cls.linear}, but the parameters are {cls.parameters}")
         for other in ("formula", "citation"):
             if not getattr(cls, other, ""):
                 raise TypeError(f"{cls.__name__} needs a {other}: every law is printed with its formula and its source")

@@ -33,6 +33,7 @@ class ChinchillaTied(Law):
     formula = "L(N, D) = E + a (N/N0)^-alpha + b (D/D0)^-alpha,  A = a N0^alpha, B = b D0^alpha"
     citation = "arXiv:2305.16264"
     priors = {name: Chinchilla.priors[name] for name in ("E", "a", "b", "alpha")}
+    linear = ("E", "a", "b")
 
     def loss(self, N: Any, D: Any, *, E: Any, a: Any, b: Any, alpha: Any) -> Any:
         return E + a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -alpha

@@ -38,6 +38,7 @@ class PowerC(Law):
         "c": Prior.parse("LogNormal(log(0.5), 1.5)"),
         "gamma": Prior.parse("LogNormal(log(0.15), 0.5)"),
     }
+    linear = ("E", "c")
 
     def loss(self, C: Any, *, E: Any, c: Any, gamma: Any) -> Any:
         return E + c * (C / self.C0) ** -gamma

@@ -36,6 +36,7 @@ class PowerCNoFloor(Law):
         "c": Prior.parse("LogNormal(log(2.5), 0.5)"),
         "gamma": Prior.parse("LogNormal(log(0.05), 0.7)"),
     }
+    linear = ("c",)
 
     def loss(self, C: Any, *, c: Any, gamma: Any) -> Any:
         return c * (C / self.C0) ** -gamma

@@ -38,6 +38,7 @@ class PowerD(Law):
         "b": Prior.parse("LogNormal(log(0.5), 1.5)"),
         "beta": Prior.parse("LogNormal(log(0.35), 0.5)"),
     }
+    linear = ("E", "b")
 
     def loss(self, D: Any, *, E: Any, b: Any, beta: Any) -> Any:
         return E + b * (D / self.D0) ** -beta

@@ -38,6 +38,7 @@ class PowerN(Law):
         "a": Prior.parse("LogNormal(log(0.5), 1.5)"),
         "alpha": Prior.parse("LogNormal(log(0.35), 0.5)"),
     }
+    linear = ("E", "a")
 
     def loss(self, N: Any, *, E: Any, a: Any, alpha: Any) -> Any:
         return E + a * (N / self.N0) ** -alpha

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,16 @@ import pandas as pd
 
 from bayescale.errors import FitError
 from bayescale.fits import Fit
-from bayescale.inference.sample import Sampler
 from bayescale.laws import Law
 from bayescale.laws import get as get_law
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
 from bayescale.procedures._procedure import REGISTRY, Procedure, Progress
+from bayescale.procedures._settings import describe_settings, parse_settings
 from bayescale.runs import Runs
 
-__all__ = ["NUTS", "Procedure", "fit", "get", "names", "reference_for"]
+__all__ = ["NUTS", "Procedure", "describe_settings", "fit", "get", "names", "reference_for"]
 
 # A reference run this far outside the table (a factor) would leave scale parameters without meaning for its runs.
 FAR = 100.0
@@ -86,10 +85,10 @@ def reference_for(law: Law, runs: Runs) -> Law:
 
 def fit(
     runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any],
-    law: str | Law = "chinchilla",
+    law: str | Law | None = None,
     procedure: str = "nuts",
     *,
-    noise: str | Noise = "student-t",
+    noise: str | Noise | None = None,
     priors: Mapping[str, Prior | str | float] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -101,12 +100,14 @@ def fit(
     ----------
     runs : Runs, DataFrame, path or mapping of arrays
         Runs with a loss in nats per token and what the law reads: two of N, D, C for ``chinchilla``.
-    law : str or Law
-        A name from `bayescale laws`, or a law at a reference run of your own.
+    law : str or Law, optional
+        A name from `bayescale laws`, or a law at a reference run of your own; ``"chinchilla"`` unless the procedure
+        gives another.
     procedure : str
         A name from `bayescale procedures`.
-    noise : str or Noise
-        ``"student-t"``, ``"normal"`` or ``"laplace"`` on log loss, with the columns its sd depends on in brackets.
+    noise : str or Noise, optional
+        ``"student-t"`` (default of ``nuts``), ``"normal"`` or ``"laplace"`` on log loss, with the columns its sd
+        depends on in brackets. Procedures without a likelihood scatter new runs by the sd of their residuals.
     priors : mapping, optional
         Priors that replace the defaults: ``{"E": "LogNormal(0.6, 0.2)", "alpha": 0.35}``; a number pins.
     seed : int
@@ -114,7 +115,8 @@ def fit(
     progress : callable, optional
         Called with (label, done, total).
     **settings
-        Of the procedure: ``chains``, ``draws``, ``warmup``, ``target_accept``, ``max_tree_depth`` for ``nuts``.
+        Of the procedure (``bayescale procedures`` lists them): ``chains``, ``draws``, ``warmup``, ``target_accept``,
+        ``max_tree_depth`` for ``nuts``. Text is read as a number where a number is meant.
 
     Returns
     -------
@@ -133,26 +135,21 @@ def fit(
     >>> fit.diagnostics.divergences
     0
     """
-    made = get_law(law)() if isinstance(law, str) else law
-    table = _as_runs(runs, made, Noise.parse(noise))
-    if isinstance(law, str):
+    chosen = get(procedure)
+    parsed = Noise.parse(chosen.default_noise if noise is None else noise)
+    named = chosen.default_law if law is None else law
+    made = get_law(named)() if isinstance(named, str) else named
+    table = _as_runs(runs, (*made.inputs, *parsed.columns, *chosen.needs, "loss"))
+    if isinstance(named, str):
         made = reference_for(made, table)
-    model = Model(made, Noise.parse(noise)).with_priors(**dict(priors or {}))
-    return get(procedure)(model, _settings(settings)).fit(table, seed=seed, progress=progress)  # type: ignore[call-arg]
+    model = Model(made, parsed).with_priors(**dict(priors or {}))
+    return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
 
 
-def _settings(settings: Mapping[str, Any]) -> Sampler:
-    known = [field.name for field in fields(Sampler)]
-    unknown = [name for name in settings if name not in known]
-    if unknown:
-        raise FitError(f"nuts has no setting {unknown[0]!r}; its settings are {', '.join(known)}")
-    return Sampler(**settings)
-
-
-def _as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], law: Law, noise: Noise) -> Runs:
+def _as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], needs: tuple[str, ...]) -> Runs:
     if isinstance(runs, Runs):
         return runs
-    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, "loss")))
+    needs = tuple(dict.fromkeys(needs))
     if isinstance(runs, Mapping) and not isinstance(runs, pd.DataFrame):
         return Runs.read(pd.DataFrame(dict(runs)), needs=needs)
     return Runs.read(runs, needs=needs)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from bayescale.diagnostics import diagnose
-from bayescale.errors import RunsError
 from bayescale.fits import Fit
-from bayescale.fits._record import Record, describe_runs, versions
 from bayescale.forecast import forecast
 from bayescale.inference.density import pad
 from bayescale.inference.sample import Sampler, Samples, sample
 from bayescale.intervals import quantiles
 from bayescale.model import Model
-from bayescale.procedures._procedure import Procedure, Progress
+from bayescale.procedures._procedure import Procedure, Progress, losses
 from bayescale.runs import Runs
 
 __all__ = ["NUTS"]
@@ -32,7 +29,7 @@ class NUTS(Procedure):
     ----------
     model : Model
         Law, noise and priors.
-    sampler : Sampler, optional
+    settings : Sampler, optional
         Chains, draws, warm-up and the rest.
 
     References
@@ -45,8 +42,9 @@ class NUTS(Procedure):
     summary = "posterior draws by the No-U-Turn sampler, whitened at the mode"
     citation = "arXiv:1111.4246"
 
-    def __init__(self, model: Model, sampler: Sampler | None = None) -> None:
-        self.model, self.sampler = model, Sampler() if sampler is None else sampler
+    Settings = Sampler
+    bayesian = True
+    default_noise = "student-t"
 
     def fit(self, runs: Runs, seed: int = 0, progress: Progress | None = None) -> Fit:
         """Sample the posterior.
@@ -59,31 +57,10 @@ class NUTS(Procedure):
             No finite likelihood anywhere, or interrupted before the first draw.
         """
         model = self.model
-        table = pad(model.data(runs), np.log(_losses(runs)))
-        samples = sample(model, table, self.sampler, seed, progress)
-        record = Record(
-            law=model.law.name,
-            reference_run=model.law.reference_run,
-            model=model.spec(),
-            procedure=self.name,
-            kind=self.kind,
-            settings=asdict(self.sampler),
-            seed=seed,
-            table=describe_runs(runs),
-            seconds=samples.seconds,
-            diagnostics=diagnose(model, samples),
-            prior_predictive=_before(model, runs),
-            versions=versions(),
-        )
+        table = pad(model.data(runs), np.log(losses(runs)))
+        samples = sample(model, table, self.settings, seed, progress)
+        record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
         return Fit.assemble(record, model.law, _with_pinned(model, samples), runs, samples.stats)
-
-
-def _losses(runs: Runs) -> np.ndarray:
-    losses = np.asarray(runs["loss"], dtype=np.float64)
-    bad = np.flatnonzero(~(np.isfinite(losses) & (losses > 0)))
-    if bad.size:
-        raise RunsError(f"run {bad[0] + 1} of {runs.source}: its loss is {losses[bad[0]]:.6g}; expected one above 0")
-    return losses
 
 
 def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:

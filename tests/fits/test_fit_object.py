@@ -14,7 +14,7 @@ from bayescale.inference.convergence import convergence
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.runs import Runs
 
-COLUMNS = ["mean", "sd", "q05", "q25", "median", "q75", "q95", "rhat", "ess_bulk", "ess_tail"]
+COLUMNS = ["estimate", "mean", "sd", "q05", "q25", "median", "q75", "q95", "rhat", "ess_bulk", "ess_tail"]
 PARAMETERS = ["E", "a", "b", "alpha", "beta"]
 
 

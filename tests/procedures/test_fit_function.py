@@ -41,7 +41,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     caught = Seen()
 
     def note(self: NUTS, runs: Runs, seed: int = 0, progress: Any = None) -> Seen:
-        caught.model, caught.sampler, caught.runs, caught.seed = self.model, self.sampler, runs, seed
+        caught.model, caught.sampler, caught.runs, caught.seed = self.model, self.settings, runs, seed
         return caught
 
     monkeypatch.setattr(NUTS, "fit", note)

@@ -108,8 +108,14 @@ def test_nuts_is_there() -> None:
 
 
 def test_a_procedure_that_does_not_say_what_it_is_is_refused() -> None:
-    with pytest.raises(TypeError, match="Nameless needs a kind"):
-        type("Nameless", (Procedure,), {"name": "nameless-test"})
+    said = {"name": "nameless-test"}
+    with pytest.raises(TypeError, match="Nameless needs a summary"):
+        type("Nameless", (Procedure,), dict(said))
+    said |= {"summary": "none", "citation": "none"}
+    with pytest.raises(TypeError, match="kind must be one of posterior, bootstrap, point"):
+        type("Nameless", (Procedure,), dict(said))
+    with pytest.raises(TypeError, match="Settings must be a dataclass"):
+        type("Nameless", (Procedure,), said | {"kind": "point"})
     assert "nameless-test" not in names()
 
 
