@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -82,7 +84,8 @@ class TestSummary:
         assert isinstance(summary, pd.DataFrame)
         assert list(summary.columns) == COLUMNS
         assert list(summary.index) == [*PARAMETERS, "sigma", "nu", "A", "B", "G", "N_exponent", "D_exponent"]
-        assert np.isfinite(summary).all(axis=None)
+        assert summary["estimate"].isna().all()  # a posterior has no point beside it
+        assert np.isfinite(summary.drop(columns="estimate")).all(axis=None)
 
     def test_numbers_are_those_of_the_draws(self, simulated_fit: Fit) -> None:
         row = simulated_fit.summary().loc["alpha"]
@@ -114,12 +117,29 @@ class TestSummary:
         assert "bootstrap replicates (not a posterior)" in repr(fit)
         assert "rhat" not in repr(fit)
 
-    def test_a_point_has_medians_only(self, assemble: Callable[..., Fit], simulate: Callable[..., Runs]) -> None:
+    def test_a_point_has_no_intervals(self, assemble: Callable[..., Fit], simulate: Callable[..., Runs]) -> None:
         fit = assemble(simulate(size=20), Chinchilla(), dict.fromkeys(PARAMETERS, 0.4), kind="point")
         summary = fit.summary()
         assert (summary.loc[PARAMETERS, "median"] == 0.4).all()
-        assert summary.drop(columns="median").isna().all(axis=None)
+        assert (summary.loc[PARAMETERS, "estimate"] == 0.4).all()
+        assert summary.drop(columns=["estimate", "median"]).isna().all(axis=None)
         assert "a point estimate (no uncertainty)" in repr(fit)
+
+    def test_replicates_stand_beside_their_estimate(
+        self, simulated_fit: Fit, simulate: Callable[..., Runs], tmp_path: Path
+    ) -> None:
+        record = replace(simulated_fit.record, kind="bootstrap")
+        theta = {name: values[None, :] for name, values in simulated_fit.theta.items()}
+        estimate = {name: float(values.mean()) for name, values in simulated_fit.theta.items()}
+        fit = Fit.assemble(record, simulated_fit.law, theta, simulate(size=20), estimate=estimate)
+        assert fit.estimate is not None
+        assert fit.summary().loc["alpha", "estimate"] == estimate["alpha"]
+        assert fit.estimate["N_exponent"] == estimate["beta"] / (estimate["alpha"] + estimate["beta"])
+        at = fit.at_estimate
+        assert (at.kind, at.theta["E"].tolist()) == ("point", [estimate["E"]])
+        assert at.allocation([1e22])["N"].shape == (1, 1)
+        assert Fit.load(fit.save(tmp_path / "fit.nc")).estimate == fit.estimate
+        assert "bootstrap replicates (not a posterior)" in repr(fit)
 
     def test_slices_are_plain_frames(self, simulated_fit: Fit) -> None:
         summary = simulated_fit.summary()
