@@ -41,7 +41,7 @@ def _mean_loss(law: Law, theta: Draws, inputs: Mapping[str, Any]) -> Any:
 def _frontier(law: Law, theta: Draws, budgets: Any) -> tuple[Any, Any, Any]:
     def at(draw: Draws, budget: Any) -> tuple[Any, Any, Any]:
         N, D = law.optimum(budget, **draw)
-        return N, D, law.loss(N, D, **draw)
+        return N, D, law.frontier(budget, **draw)
 
     return jax.vmap(lambda draw: jax.vmap(lambda budget: at(draw, budget))(budgets))(theta)
 
@@ -196,12 +196,12 @@ def forecast_path(
     budgets = check_budgets(budgets)
     draws = _law_draws(law, theta)
     columns: dict[str, Any]
-    if law.inputs == ("C",):
-        mean = _mean_loss(law, draws, {"C": jnp.asarray(budgets)})
-        columns = {"C": jnp.asarray(budgets)}
-    elif law.splits_compute:
+    if law.splits_compute:
         N, D, mean = _frontier(law, draws, jnp.asarray(budgets))
         columns = {"N": N, "D": D, "C": jnp.asarray(budgets)}
+    elif law.inputs == ("C",):
+        mean = _mean_loss(law, draws, {"C": jnp.asarray(budgets)})
+        columns = {"C": jnp.asarray(budgets)}
     else:
         raise TargetError(f"{law.name} gives loss as a function of {', '.join(law.inputs)}: give those, not a budget")
     scattered = () if model is None else model.noise.columns

@@ -37,16 +37,18 @@ def draw(fit: Fit, folder: Path, budgets: Any = None) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     prior = None
-    if fit.model is not None:
+    if fit.model is not None and fit.kind == "posterior":
         import xarray as xr
 
         prior = xr.Dataset({name: ("sample", values) for name, values in fit.model.sample_priors(4000).items()})
-    names = list(fit.theta)
+    names = [name for name, draws in fit.theta.items() if np.isfinite(draws).all()]
     written = list(plots.save(plots.posteriors(fit.draws[names], prior).flat[0].figure, folder / "posteriors"))
     runs = fit.runs
     if "C" not in runs or not (fit.law.splits_compute or fit.law.inputs == ("C",)):
         return written
     low, high = float(np.min(runs["C"])), float(np.max(runs["C"]))
+    if not set(fit.law.parameters) <= set(names):
+        return written  # the fit says how budgets are split, and not what they lose
     path = fit.path(np.geomspace(low, REACH * high, 60))
     written += plots.save(plots.forecast_band(path, runs), folder / "forecast")
     if not {"N", "D"} <= set(fit.law.inputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 from bayescale.cli._arguments import quantity
@@ -66,6 +67,8 @@ def _text(rows: list[dict[str, Any]], exponents: dict[str, Any]) -> str:
 
 
 def _band(values: dict[str, float | None], show: Any) -> str:
+    if values["median"] is None or math.isnan(values["median"]):
+        return "not given by this fit (its notes say why)"
     if values["q05"] is None:
         return f"{show(values['median'])} (a point, no interval)"
     return f"{show(values['median'])}, 90 % [{show(values['q05'])}, {show(values['q95'])}]"

@@ -51,6 +51,8 @@ def _learns(law: Law, found: Check) -> dict[str, Any]:
         return {"fits": False, "why": f"needs {', '.join(law.inputs)}; the table has no {', '.join(missing)}"}
     if found.runs is None:
         return {"fits": False, "why": "the problems above stand in the way"}
+    if law.fitted_by:
+        return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}, if the runs lie on budgets or curves"}
     spans, constant = [], []
     for name in law.inputs:
         values = found.runs[name]

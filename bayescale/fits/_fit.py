@@ -187,6 +187,7 @@ class Fit:
             A column is missing or is not positive.
         """
         columns = _columns(targets, self.law)
+        self.law.check_targets(columns, self.theta)
         if self.law.splits_compute and set(columns) == {"C"}:
             path = self.path(columns["C"], seed).rename(budget="run")
             return path.drop_vars(("N", "D")).rename_vars(run="C").assign_coords(C=("run", path["run"].values))
@@ -197,6 +198,7 @@ class Fit:
 
     def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:
         """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
+        self.law.check_targets(("C",), self.theta)
         made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
         return made.assign_attrs(self._attrs())
 

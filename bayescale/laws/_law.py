@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from bayescale._float64 import jax, jnp
@@ -23,8 +23,9 @@ class Law(ABC):
     A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. Inputs and
     parameters are read from the signature of ``loss``: its positional arguments are columns of the table of runs, its
     keyword-only arguments are parameters, and a parameter without a prior (or a prior without a parameter) is refused
-    when the class is made. Naming the class registers it: it appears in `bayescale laws`, in every fit and every test
-    that runs over the registry.
+    when the class is made. A column with a default value is one that a budget does not set, such as unique tokens
+    (without limit). Naming the class registers it: it appears in `bayescale laws`, in every fit and every test that
+    runs over the registry.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class Law(ABC):
         variable projection.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
+    falls_in : tuple of str or None
+        Inputs in which more always lowers the loss; None for all of them. A law that saturates (repeated tokens, a
+        metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
     """
 
     name: ClassVar[str]
@@ -51,6 +55,7 @@ class Law(ABC):
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
+    falls_in: ClassVar[tuple[str, ...] | None] = None
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -76,6 +81,8 @@ class Law(ABC):
             )
         if not set(cls.linear) <= set(cls.parameters):
             raise TypeError(f"{cls.__name__}.linear names {cls.linear}, but the parameters are {cls.parameters}")
+        if not set(cls.falls_in or ()) <= set(cls.inputs):
+            raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
         for other in ("formula", "citation"):
             if not getattr(cls, other, ""):
                 raise TypeError(f"{cls.__name__} needs a {other}: every law is printed with its formula and its source")
@@ -115,7 +122,7 @@ class Law(ABC):
         compute : float
             Training FLOPs.
         **theta : float
-            One value of each parameter of the law.
+            One value of each parameter of the law; also of an input that has a default value, such as ``U=25e9``.
 
         Returns
         -------
@@ -133,7 +140,7 @@ class Law(ABC):
         def loss(log_N: Any) -> Any:
             return self.loss(N=jnp.exp(log_N), D=jnp.exp(high - log_N), **theta)
 
-        grid = jnp.linspace(0.0, high, 257)
+        grid = jnp.linspace(*self._sizes(high), 257)
         best = jnp.argmin(jax.vmap(loss)(grid))
         slope = jax.grad(loss)
 
@@ -147,6 +154,10 @@ class Law(ABC):
         left, right = jax.lax.fori_loop(0, 60, halve, bracket)
         log_N = jnp.where((best == 0) | (best == 256), jnp.nan, 0.5 * (left + right))
         return jnp.exp(log_N), jnp.exp(high - log_N)
+
+    def _sizes(self, log_product: Any) -> tuple[Any, Any]:
+        """Ends of log N between which the numeric optimum is sought, for budgets with ``N D = exp(log_product)``."""
+        return 0.0, log_product
 
     def exponents(self, compute: Any, **theta: Any) -> tuple[Any, Any]:
         """Local slopes of ``log N*`` and ``log D*`` in ``log C`` at one budget; they add up to 1."""
@@ -170,9 +181,30 @@ class Law(ABC):
         N, D = self.optimum(compute, **theta)
         return self.loss(N=N, D=D, **theta)
 
+    def check_targets(self, columns: Collection[str], theta: Mapping[str, Any]) -> None:  # noqa: B027  (most refuse none)
+        """Refuse a forecast that this law cannot make; by default it can make all.
+
+        Parameters
+        ----------
+        columns : collection of str
+            What is given of the runs to forecast.
+        theta : mapping of str to array
+            Draws of the parameters.
+
+        Raises
+        ------
+        TargetError
+            The message says why, and what to ask instead.
+        """
+
     def _must_split(self, what: str) -> None:
         if not self.splits_compute:
-            raise LawError(f"{self.name} has no {what}: it is a law of {', '.join(self.inputs)} alone, not of N and D")
+            raise LawError(f"{self.name} has no {what}: {self._no_split}")
+
+    @property
+    def _no_split(self) -> str:
+        """Why the law cannot split a budget."""
+        return f"it is a law of {', '.join(self.inputs)} alone, not of N and D"
 
     def _identity(self) -> Iterator[tuple[str, Any]]:
         yield "type", type(self)
