@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayescale import datasets, lab, plots
+    from bayescale.comparison import Comparison, compare
     from bayescale.errors import BayescaleError
     from bayescale.fits import Fit
-    from bayescale.inference.sample import Sampler
+    from bayescale.inference.sampler import Sampler
     from bayescale.laws import Law
     from bayescale.model import Model
     from bayescale.noise import Noise
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BayescaleError": "errors",
+    "Comparison": "comparison",
     "Fit": "fits",
     "Law": "laws",
     "Model": "model",
@@ -32,8 +34,9 @@ _HOME = {
     "Noise": "noise",
     "Prior": "prior",
     "Runs": "runs",
-    "Sampler": "inference.sample",
+    "Sampler": "inference.sampler",
     "check": "runs",
+    "compare": "comparison",
     "fit": "procedures",
 }
 _MODULES = ("datasets", "lab", "laws", "plots", "procedures")
@@ -41,6 +44,7 @@ _MODULES = ("datasets", "lab", "laws", "plots", "procedures")
 __all__ = [
     "NUTS",
     "BayescaleError",
+    "Comparison",
     "Fit",
     "Law",
     "Model",
@@ -49,6 +53,7 @@ __all__ = [
     "Runs",
     "Sampler",
     "check",
+    "compare",
     "datasets",
     "fit",
     "lab",

@@ -118,7 +118,8 @@ def _chains(samples: Samples, found: Convergence) -> list[str]:
             "explored and intervals may be too narrow; tighten the priors, or raise --target-accept."
         )
     deep = float((samples.stats["tree_depth"] >= samples.kernel.max_tree_depth).mean())
-    if deep > MAX_DEPTH_SHARE:
+    # the trajectories of the first try are short by design
+    if samples.kernel.dense and deep > MAX_DEPTH_SHARE:
         warnings.append(
             f"{deep:.0%} of the draws hit the largest tree depth ({samples.kernel.max_tree_depth}): the posterior has "
             "a very long thin direction; some parameters are hardly identified by this table."
@@ -209,10 +210,9 @@ def diagnose(model: Model, samples: Samples) -> Diagnostics:
     disagree, agreed = _importance(samples, found)
     interrupted = ["the sampling was interrupted: these are the draws made until then."] if samples.interrupted else []
     notes = [*rests, *agreed]
-    if samples.kernel.dense:
-        notes.append(
-            "the first, short run did not converge; these draws come from a long warm-up with dense adaptation."
-        )
+    if samples.tries > 1:
+        how = "a long warm-up with dense adaptation" if samples.kernel.dense else "longer trajectories"
+        notes.append(f"the first, short run did not converge; these draws come from {how}.")
     return Diagnostics(
         warnings=(*interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree),
         notes=tuple(notes),

@@ -14,7 +14,7 @@ from bayescale._float64 import jax, jnp
 from bayescale.errors import NoiseError
 from bayescale.prior import Prior
 
-__all__ = ["Noise", "StudentT"]
+__all__ = ["Noise", "StudentT", "log_likelihood"]
 
 _SIGMA = Prior("HalfNormal", 0.1)
 _NU = Prior("Gamma", 2.0, 0.1)
@@ -114,6 +114,35 @@ class Noise:
         return {"normal": dist.Normal, "laplace": dist.Laplace}[self.family](location, scale)
 
 
+def log_likelihood(distribution: dist.Distribution, value: Any, weight: Any) -> Any:
+    """Log density of all values (run,) that `weight` (run,) of bool counts, in one number."""
+    if isinstance(distribution, StudentT):
+        return distribution.total_log_prob(value, weight)
+    return jnp.where(weight, distribution.log_prob(value), 0.0).sum()
+
+
+_TOGETHER = 8
+
+
+@jax.custom_jvp
+def _sum_log1p(values: Any) -> Any:
+    """``log(1 + value)`` summed over the last axis, with one logarithm for eight of them.
+
+    Logarithms are half of the cost of a gradient, whose own part here needs none. A value of 1e38 would overflow: 1e19
+    scales away.
+    """
+    room = -values.shape[-1] % _TOGETHER
+    padded = jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, room)]) if room else values
+    products = jnp.prod((1.0 + padded).reshape(*padded.shape[:-1], _TOGETHER, -1), axis=-2)
+    return jnp.log(products).sum(axis=-1)
+
+
+@_sum_log1p.defjvp
+def _(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    (values,), (changes,) = primals, tangents
+    return _sum_log1p(values), (changes / (1.0 + values)).sum(axis=-1)
+
+
 _SHIFT = np.arange(12.0)
 
 
@@ -162,6 +191,14 @@ class StudentT(dist.Distribution):
         squared = jnp.square((value - self.location) * (1.0 / self.scale))
         tail = jnp.log1p(squared * (1.0 / self.nu))
         return (_log_normaliser(self.nu) - jnp.log(self.scale)) - (0.5 * (self.nu + 1.0)) * tail
+
+    def total_log_prob(self, value: Any, weight: Any) -> Any:
+        """Sum of `log_prob` over the values that `weight` counts, at about half the cost."""
+        squared = jnp.square((value - self.location) * (1.0 / self.scale)) * (1.0 / self.nu)
+        tail = _sum_log1p(jnp.where(weight, squared, 0.0))
+        count, scales = weight.sum(), jnp.log(self.scale)
+        scales = count * scales if jnp.ndim(self.scale) == 0 else jnp.where(weight, scales, 0.0).sum()
+        return count * _log_normaliser(self.nu) - scales - 0.5 * (self.nu + 1.0) * tail
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Draws of shape ``sample_shape + (run,)``."""

@@ -17,7 +17,8 @@ from bayescale.fits import Fit
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import pad
 from bayescale.inference.importance import Importance
-from bayescale.inference.sample import Sampler, Samples, sample
+from bayescale.inference.sample import Samples, sample
+from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
 from bayescale.runs import Runs
@@ -143,9 +144,10 @@ def test_divergences_are_counted(model: Model, good: Samples) -> None:
 
 @pytest.mark.parametrize(("deep", "said"), [(30, False), (80, True)])
 def test_tree_depth(model: Model, good: Samples, deep: int, said: bool) -> None:
+    kernel = Sampler().kernels[2]
     depth = np.full(4000, 3)
-    depth[:deep] = good.kernel.max_tree_depth
-    spoilt = with_stat(good, "tree_depth", depth.reshape(4, 1000))
+    depth[:deep] = kernel.max_tree_depth
+    spoilt = with_stat(good._replace(kernel=kernel, tries=3), "tree_depth", depth.reshape(4, 1000))
     if said:
         assert only_warning(model, spoilt).startswith("2% of the draws hit the largest tree depth (10)")
     else:
@@ -201,9 +203,16 @@ def test_no_importance_check_on_long_tables(model: Model, good: Samples) -> None
 
 def test_an_interrupt_and_a_second_run_are_said(model: Model, good: Samples) -> None:
     assert only_warning(model, good._replace(interrupted=True)).startswith("the sampling was interrupted")
-    dense = diagnose(model, good._replace(kernel=Sampler().thorough))
+    dense = diagnose(model, good._replace(kernel=Sampler().kernels[2], tries=3))
     assert dense.ok
     assert any("long warm-up" in note for note in dense.notes)
+    second = diagnose(model, good._replace(kernel=Sampler().kernels[1], tries=2))
+    assert any("longer trajectories" in note for note in second.notes)
+    assert not any("did not converge" in note for note in diagnose(model, good).notes)
+
+
+def test_short_trajectories_are_no_reason_to_warn(model: Model, good: Samples) -> None:
+    assert diagnose(model, with_stat(good, "tree_depth", np.full((4, 1000), good.kernel.max_tree_depth))).ok
 
 
 class TestPriorDominated:

@@ -1,46 +1,42 @@
-"""Many tables of one size in one compiled call: for studies that fit hundreds of simulated tables."""
+"""Many tables of one size side by side: for studies that fit hundreds of simulated tables."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bayescale._float64 import assert_float64, jax, jnp
-from bayescale.inference.density import Density, Table, pad
-from bayescale.inference.frame import log_jacobian, to_z
+from bayescale._float64 import assert_float64, jax
+from bayescale.inference import compiled, trajectory
+from bayescale.inference.convergence import convergence
+from bayescale.inference.density import Table, pad
+from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.mode import find_modes
-from bayescale.inference.nuts import Kernel, advance, begin
+from bayescale.inference.sample import sample
+from bayescale.inference.sampler import Kernel, Sampler
 from bayescale.model import Model
 
-__all__ = ["BATCH_KERNEL", "sample_tables"]
+__all__ = ["sample_tables"]
 
-# No table of a batch can be looked at and sampled again, so all get the careful settings.
-BATCH_KERNEL = Kernel(warmup=400, dense=True, target_accept=0.95)
-CANDIDATES = 256
+CANDIDATES = 512
+FIRST_DRAWS = 250
+# One chain a table, judged by its halves: these many effective draws, and no more than this R-hat.
+MAX_RHAT = 1.03
+MIN_ESS = 100
 
 
-@partial(jax.jit, static_argnames=("model", "kernel", "draws"))
-def _sample_batch(
-    model: Model, kernel: Kernel, draws: int, tables: Table, candidates: dict[str, Any], keys: Any
-) -> tuple[dict[str, Any], Any]:
-    def one(table: Table, key: Any) -> tuple[dict[str, Any], Any]:
-        density = Density(model, table)
-        modes = find_modes(density, candidates)
-        start_key, chain_key = jax.random.split(key)
-        x = jax.random.normal(start_key, (1, density.dim))
-
-        def potential(x: Any) -> Any:
-            return density.potential(to_z(modes.frame, x)) - log_jacobian(modes.frame, x)
-
-        values, gradients = jax.vmap(jax.value_and_grad(potential))(x)
-        states = begin(kernel, (x, values, gradients), chain_key[None])
-        _, steps = advance(potential, kernel, kernel.warmup + draws, states)
-        kept = jax.tree.map(lambda array: array[0, kernel.warmup :], steps)
-        return jax.vmap(lambda x: density.constrain(to_z(modes.frame, x)))(kept.position), kept.diverging
-
-    return jax.vmap(one)(tables, keys)
+def _run(
+    model: Model, kernel: Kernel, tables: Table, frames: list[Frame], z: np.ndarray, chance: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """One chain a table from ``z`` (table, dim): unconstrained draws (table, draw, dim), and which steps diverged."""
+    potentials, gradients = compiled.evaluate(model, tables, z[:, None])
+    x = np.stack([to_whitened(frame, at) for frame, at in zip(frames, z, strict=True)])[:, None]
+    stacked = jax.tree.map(lambda *arrays: np.stack(arrays), *frames)
+    states = compiled.start_chains(kernel, stacked, x, potentials, gradients, np.zeros(x.shape[:2]))
+    _, made = compiled.step_chains(model, kernel, 1, tables, stacked, states, chance)
+    kept = np.asarray(made["position"])[:, 0, kernel.warmup :]
+    drawn = np.stack([to_z(frame, at) for frame, at in zip(frames, kept, strict=True)])
+    return drawn, np.asarray(made["diverging"])[:, 0, kernel.warmup :]
 
 
 def sample_tables(
@@ -51,9 +47,11 @@ def sample_tables(
     draws: int = 800,
     batch: int = 50,
     seed: int = 0,
-    kernel: Kernel = BATCH_KERNEL,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Sample the posterior of each of many tables that share their columns, one chain each.
+
+    With the kernels that a fit has: all tables go through the first and the second, and a table whose chain does not
+    look converged then is sampled alone, by everything a fit would try.
 
     Parameters
     ----------
@@ -69,8 +67,6 @@ def sample_tables(
         Tables sampled at the same time; divides the number of tables.
     seed : int
         Seed of the chains.
-    kernel : Kernel
-        Settings; one careful kernel for all, as there is no second try.
 
     Returns
     -------
@@ -84,11 +80,40 @@ def sample_tables(
     drawn = model.sample_priors(CANDIDATES, seed)
     candidates = {name: drawn[name] for name, prior in model.priors.items() if not prior.fixed}
     padded = [pad(columns, row) for row in log_losses]
-    keys = jax.random.split(jax.random.key(seed), count)
+    generator = np.random.default_rng(seed)
     parts = []
     for start in range(0, count, batch):
-        tables = jax.tree.map(lambda *arrays: jnp.stack(arrays), *padded[start : start + batch])
-        made = _sample_batch(model, kernel, draws, tables, candidates, keys[start : start + batch])
-        parts.append(jax.device_get(made))
+        several = padded[start : start + batch]
+        tables = jax.device_put(jax.tree.map(lambda *arrays: np.stack(arrays), *several))
+        theta, diverging = _together(model, tables, candidates, draws, generator)
+        for place, table in enumerate(several):
+            if not _settled({name: values[place] for name, values in theta.items()}, diverging[place]):
+                alone = sample(model, table, Sampler(chains=1, draws=draws), seed + start + place)
+                for name, values in alone.theta.items():
+                    theta[name][place] = values[0]
+                diverging[place] = alone.stats["diverging"][0]
+        parts.append((theta, diverging))
     theta, diverging = jax.tree.map(lambda *arrays: np.concatenate(arrays), *parts)
     return theta, diverging
+
+
+def _together(
+    model: Model, tables: Table, candidates: dict[str, np.ndarray], draws: int, generator: np.random.Generator
+) -> tuple[dict[str, Any], np.ndarray]:
+    first, second, _ = Sampler().kernels
+    frames = [modes.frame for modes in find_modes(model, tables, candidates)]
+    count, dim = len(frames), frames[0].centre.size
+
+    def chance(kernel: Kernel, draws: int) -> Any:
+        return trajectory.chances(generator, (count, 1, kernel.warmup + draws), dim, kernel)
+
+    z = np.stack([to_z(frame, generator.standard_normal(dim)) for frame in frames])
+    seen, _ = _run(model, first, tables, frames, z, chance(first, FIRST_DRAWS))
+    frames = [adapted(f, to_whitened(f, at)[None], apart=False) for f, at in zip(frames, seen, strict=True)]
+    z, diverging = _run(model, second, tables, frames, seen[:, -1], chance(second, draws))
+    return compiled.constrain(model, z), diverging.copy()
+
+
+def _settled(theta: dict[str, np.ndarray], diverging: np.ndarray) -> bool:
+    found = convergence({name: values[None] for name, values in theta.items()})
+    return found.max_rhat <= MAX_RHAT and found.min_ess >= MIN_ESS and not diverging.any()

@@ -1,83 +1,132 @@
-"""The functions that are compiled: each once for a model, a kernel and a padded table size, and counted."""
+"""The functions that are compiled: each once for a model, a kernel and a padded table size, and counted.
+
+Everything here takes several tables at a time, the first axis of its arrays; one fit is one table.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bayescale._float64 import jax
+from bayescale._float64 import jax, jnp
+from bayescale.inference import adaptive, trajectory
 from bayescale.inference.density import Density, Table
-from bayescale.inference.frame import Frame, log_jacobian, to_z
-from bayescale.inference.mode import Modes, find_modes
-from bayescale.inference.nuts import Kernel, Steps, advance, begin
+from bayescale.inference.frame import Frame, pull_back, to_z
+from bayescale.inference.sampler import Kernel
 from bayescale.model import Model
 
-__all__ = ["BATCH", "TRACES", "locate", "start_chains", "step_chains", "weigh"]
+__all__ = ["BATCH", "TRACES", "constrain", "evaluate", "start_chains", "step_chains", "unconstrain"]
 
 # How often each function below has been traced. A second fit of an equal model to a table of similar size must leave
 # this unchanged; the tests hold that.
 TRACES: Counter[str] = Counter()
 BATCH = 256
-
-
-def _whitened(model: Model, table: Table, frame: Frame) -> Callable[[Any], Any]:
-    density = Density(model, table)
-    return lambda x: density.potential(to_z(frame, x)) - log_jacobian(frame, x)
+# Points that are measured side by side; one after the other above LONG_TABLE rows (padded), to spare memory.
+TOGETHER = 4
+LONG_TABLE = 1 << 13
 
 
 @partial(jax.jit, static_argnames=("model",))
-def weigh(model: Model, table: Table, frame: Frame, x: Any) -> tuple[Any, Any, dict[str, Any]]:
-    """Potential and its gradient at BATCH whitened points (BATCH, dim), and the parameters there.
+def _evaluate(model: Model, tables: Table, z: Any, count: Any) -> tuple[Any, Any]:
+    TRACES["evaluate"] += 1
+    together = TOGETHER if tables.weight.shape[1] <= LONG_TABLE else 1
 
-    A few points at a time, so that a long table fits into memory.
+    def measure(block: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
+        points = jax.lax.dynamic_slice_in_dim(z, block * together, together, axis=1)
+        new = jax.vmap(lambda table, points: jax.vmap(Density(model, table).measure)(points))(tables, points)
+        return jax.tree.map(
+            lambda old, part: jax.lax.dynamic_update_slice_in_dim(old, part, block * together, axis=1), found, new
+        )
+
+    nothing = jnp.full(z.shape[:2], jnp.nan), jnp.full(z.shape, jnp.nan)
+    return jax.lax.fori_loop(0, (count + together - 1) // together, measure, nothing)
+
+
+def evaluate(model: Model, tables: Table, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Potential (table, point) and gradient (table, point, dim) at points ``z`` (table, point, dim).
+
+    Any number of points: they are handed over BATCH at a time, so that there is one shape to compile.
     """
-    TRACES["weigh"] += 1
-    density, potential = Density(model, table), _whitened(model, table, frame)
-    values, gradients = jax.lax.map(jax.value_and_grad(potential), x, batch_size=8)
-    return values, gradients, jax.vmap(lambda x: density.constrain(to_z(frame, x)))(x)
+    count = z.shape[1]
+    values, gradients = np.empty(z.shape[:2]), np.empty(z.shape)
+    for start in range(0, count, BATCH):
+        part = z[:, start : start + BATCH]
+        used = part.shape[1]
+        room = np.zeros((len(z), BATCH - used, z.shape[2]))
+        found = jax.device_get(_evaluate(model, tables, np.concatenate([part, room], axis=1), used))
+        values[:, start : start + used], gradients[:, start : start + used] = (a[:, :used] for a in found)
+    return values, gradients
 
 
 @partial(jax.jit, static_argnames=("model",))
-def locate(model: Model, table: Table, candidates: dict[str, Any]) -> Modes:
-    """The modes of the posterior; see `find_modes`."""
-    TRACES["locate"] += 1
-    return find_modes(Density(model, table), candidates)
+def _constrain(model: Model, z: Any) -> dict[str, Any]:
+    TRACES["constrain"] += 1
+    return jax.vmap(Density(model, None).constrain)(z)
+
+
+def constrain(model: Model, z: np.ndarray) -> dict[str, np.ndarray]:
+    """Parameters on their own scale at points ``z`` (..., dim), each (...)."""
+    flat = z.reshape(-1, z.shape[-1])
+    padded = np.concatenate([flat, np.zeros((-len(flat) % BATCH, z.shape[-1]))])
+    parts = [jax.device_get(_constrain(model, part)) for part in padded.reshape(-1, BATCH, z.shape[-1])]
+    return {
+        name: np.concatenate([part[name] for part in parts])[: len(flat)].reshape(z.shape[:-1]) for name in parts[0]
+    }
+
+
+@partial(jax.jit, static_argnames=("model",))
+def unconstrain(model: Model, theta: dict[str, Any]) -> Any:
+    """Flat vectors (point, dim) of parameters on their own scale, each (point,)."""
+    TRACES["unconstrain"] += 1
+    return jax.vmap(Density(model, None).unconstrain)(theta)
 
 
 @partial(jax.jit, static_argnames=("kernel",))
-def start_chains(kernel: Kernel, starts: tuple[Any, Any, Any], keys: Any) -> Any:
-    """First states of the chains at whitened `starts`: positions, potentials and gradients."""
+def start_chains(kernel: Kernel, frames: Frame, x: Any, potentials: Any, gradients: Any, keys: Any) -> Any:
+    """First states of the chains at whitened ``x`` (table, chain, dim).
+
+    ``potentials`` and ``gradients`` are those on the unconstrained scale, `keys` one PRNG key a chain.
+    """
     TRACES["start_chains"] += 1
-    return begin(kernel, starts, keys)
+    begin = adaptive.begin if kernel.dense else trajectory.begin
+
+    def one(frame: Frame, x: Any, potential: Any, gradient: Any, key: Any) -> Any:
+        return begin(kernel, x, *pull_back(frame, x, potential, gradient), key)
+
+    return jax.vmap(jax.vmap(one, in_axes=(None, 0, 0, 0, 0)))(frames, x, potentials, gradients, keys)
 
 
-@partial(jax.jit, static_argnames=("model", "kernel", "count", "devices"))
+@partial(jax.jit, static_argnames=("model", "kernel", "devices"))
 def step_chains(
-    model: Model, kernel: Kernel, count: int, devices: int, table: Table, frame: Frame, states: Any
-) -> tuple[Any, Steps, dict[str, Any]]:
-    """Take `count` steps of every chain, the chains shared out over `devices`.
+    model: Model, kernel: Kernel, devices: int, tables: Table, frames: Frame, states: Any, chance: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Take as many steps of every chain as there are random numbers in `chance`, the chains shared out over `devices`.
 
     Returns
     -------
-    states, steps, theta
-        New states; what was measured, leading dimensions (chain, step); parameters on their own scale, likewise.
+    states, steps
+        New states; what was measured and the whitened ``position``, leading dimensions (table, chain, step).
     """
     TRACES["step_chains"] += 1
+    advance = adaptive.advance if kernel.dense else trajectory.advance
 
-    def run(table: Table, frame: Frame, states: Any) -> tuple[Any, Steps, dict[str, Any]]:
-        states, steps = advance(_whitened(model, table, frame), kernel, count, states)
+    def of_table(table: Table, frame: Frame, states: Any, chance: Any) -> tuple[Any, dict[str, Any]]:
         density = Density(model, table)
-        return states, steps, jax.vmap(jax.vmap(lambda x: density.constrain(to_z(frame, x))))(steps.position)
 
+        def measure(x: Any) -> tuple[Any, Any]:
+            return pull_back(frame, x, *density.measure(to_z(frame, x)))
+
+        return jax.vmap(lambda state, chance: advance(measure, kernel, state, chance))(states, chance)
+
+    run = jax.vmap(of_table)
     if devices == 1:
-        return run(table, frame, states)
+        return run(tables, frames, states, chance)
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("chain",))
-    whole, split = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("chain")
+    whole, split = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec(None, "chain")
     # without check_vma, a loop whose length differs from chain to chain would have to be proved alike on all devices
-    return jax.shard_map(run, mesh=mesh, in_specs=(whole, whole, split), out_specs=split, check_vma=False)(
-        table, frame, states
+    return jax.shard_map(run, mesh=mesh, in_specs=(whole, whole, split, split), out_specs=split, check_vma=False)(
+        tables, frames, states, chance
     )

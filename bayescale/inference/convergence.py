@@ -50,15 +50,20 @@ def convergence(theta: Mapping[str, np.ndarray]) -> Convergence:
     # takes a second to load, which commands that only read a fit should not wait for
     from arviz_stats.base.array import array_stats
 
-    rhat, bulk, tail = {}, {}, {}
-    for name, draws in theta.items():
-        if not np.isfinite(draws).all() or np.ptp(draws) == 0.0:
-            rhat[name], bulk[name], tail[name] = float("inf"), 0.0, 0.0
-            continue
-        compared = draws if len(draws) > 1 else draws[0, : draws.shape[1] // 2 * 2].reshape(2, -1)
-        rhat[name] = float(array_stats.rhat(compared, chain_axis=0, draw_axis=1))
-        bulk[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk"))
-        tail[name] = float(array_stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)))
+    rhat = dict.fromkeys(theta, float("inf"))
+    bulk, tail = dict.fromkeys(theta, 0.0), dict.fromkeys(theta, 0.0)
+    moving = [name for name, draws in theta.items() if np.isfinite(draws).all() and np.ptp(draws) > 0.0]
+    if moving:
+        draws = np.stack([theta[name] for name in moving])
+        halves = draws[:, 0, : draws.shape[2] // 2 * 2].reshape(len(draws), 2, -1)
+        axes = {"chain_axis": 1, "draw_axis": 2}
+        found = (
+            array_stats.rhat(draws if draws.shape[1] > 1 else halves, **axes),
+            array_stats.ess(draws, method="bulk", **axes),
+            array_stats.ess(draws, method="tail", prob=(0.05, 0.95), **axes),
+        )
+        for into, values in zip((rhat, bulk, tail), found, strict=True):
+            into.update(zip(moving, map(float, np.atleast_1d(values)), strict=True))
     chains = len(next(iter(theta.values()))) if theta else 0
     good = all(r <= MAX_RHAT for r in rhat.values()) and all(
         e >= MIN_ESS_PER_CHAIN * chains for e in [*bulk.values(), *tail.values()]

@@ -13,6 +13,7 @@ from numpyro.distributions import biject_to, constraints, transforms
 from bayescale._float64 import jax, jnp
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
+from bayescale.noise import log_likelihood
 from bayescale.prior import Prior
 
 __all__ = ["Density", "Table", "pad"]
@@ -22,6 +23,8 @@ __all__ = ["Density", "Table", "pad"]
 # and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
 FINE = 4096
+# A longer table is read in blocks of this many runs, small enough for everything about a block to stay in the cache.
+BLOCK = 4096
 
 
 class Table(NamedTuple):
@@ -88,12 +91,13 @@ class Density:
     ----------
     model : Model
         Hashable, so that a `Density` can be rebuilt from it inside a jitted function for free.
-    table : Table
-        Data; arrays or tracers.
+    table : Table or None
+        Data; arrays or tracers. None where only the prior and the parameters are asked about.
     """
 
-    def __init__(self, model: Model, table: Table) -> None:
-        self.model, self.table = model, table
+    def __init__(self, model: Model, table: Table | None) -> None:
+        self.model = model
+        self.table: Any = table
 
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
@@ -171,7 +175,22 @@ class Density:
     def potential(self, z: Any) -> Any:
         """Minus the log density of the posterior on the unconstrained scale, Jacobians included."""
         parts = self._parts(z)
+        return -self._likelihood(self._named(parts), self.table) - self._prior(parts)
+
+    def measure(self, z: Any) -> tuple[Any, Any]:
+        """The potential and its gradient, long tables block by block."""
+        rows = self.table.weight.size
+        if rows <= BLOCK:
+            return jax.value_and_grad(self.potential)(z)
+        blocks = jax.tree.map(lambda values: values.reshape(-1, math.gcd(rows, BLOCK)), self.table)
+        potential = jax.value_and_grad(lambda z, block: -self._likelihood(self.constrain(z), block))
+
+        def add(total: Any, block: Table) -> tuple[Any, None]:
+            return jax.tree.map(jnp.add, total, potential(z, block)), None
+
+        return jax.lax.scan(add, jax.value_and_grad(self.prior_potential)(z), blocks)[0]
+
+    def _likelihood(self, theta: Mapping[str, Any], table: Table) -> Any:
         pinned = {name: prior.arguments[0] for name, prior in self.model.priors.items() if prior.fixed}
-        predicted = self.model.predictive(self.table.columns, pinned | self._named(parts))
-        likelihood = jnp.where(self.table.weight, predicted.log_prob(self.table.log_loss), 0.0).sum()
-        return -likelihood - self._prior(parts)
+        predicted = self.model.predictive(table.columns, pinned | dict(theta))
+        return log_likelihood(predicted, table.log_loss, table.weight)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bayescale._float64 import jax, jnp
 
-__all__ = ["Frame", "frame_at", "log_jacobian", "to_whitened", "to_z"]
+__all__ = ["Frame", "adapted", "frame_at", "log_jacobian", "pull_back", "to_whitened", "to_z"]
+
+# Up to this length a matrix times a vector is written as a sum of products, which the compiler fuses with what stands
+# around it; a `dot` it does not.
+SMALL = 32
 
 
 class Frame(NamedTuple):
@@ -30,6 +36,9 @@ class Frame(NamedTuple):
         Curvature of the likelihood over that of the prior along each, at the mode's sigma.
     sigma : array (n_noise,)
         One at the place of ``log sigma`` among the noise parameters, zero elsewhere.
+    middle, stretch : array (dim,), (dim, dim)
+        Where draws that have been seen lie in these coordinates, and the root of their covariance; zero and the
+        identity before any have.
     """
 
     centre: Any
@@ -38,16 +47,20 @@ class Frame(NamedTuple):
     basis: Any
     ratio: Any
     sigma: Any
+    middle: Any
+    stretch: Any
 
 
-def _root(covariance_inverse: Any) -> Any:
+def _root(covariance_inverse: np.ndarray) -> np.ndarray:
     """A square root of the inverse of a symmetric matrix, by absolute eigenvalues kept away from zero."""
-    values, vectors = jnp.linalg.eigh(covariance_inverse)
-    sizes = jnp.maximum(jnp.abs(values), 1e-8 * jnp.maximum(jnp.abs(values).max(initial=0.0), 1e-8))
-    return vectors / jnp.sqrt(sizes)[None, :]
+    values, vectors = np.linalg.eigh(covariance_inverse)
+    sizes = np.maximum(np.abs(values), 1e-8 * np.maximum(np.abs(values).max(initial=0.0), 1e-8))
+    return vectors / np.sqrt(sizes)[None, :]
 
 
-def frame_at(mode: Any, hessian: Any, prior_hessian: Any, n_law: int, sigma_at: int | None) -> Frame:
+def frame_at(
+    mode: np.ndarray, hessian: np.ndarray, prior_hessian: np.ndarray, n_law: int, sigma_at: int | None
+) -> Frame:
     """The frame of a mode.
 
     Parameters
@@ -67,38 +80,65 @@ def frame_at(mode: Any, hessian: Any, prior_hessian: Any, n_law: int, sigma_at: 
     schur = hessian[noise, noise] + hessian[noise, law] @ shift
     prior_root = _root(prior_hessian[law, law])
     likelihood = prior_root.T @ (hessian[law, law] - prior_hessian[law, law]) @ prior_root
-    ratio, rotation = jnp.linalg.eigh(0.5 * (likelihood + likelihood.T))
-    place = jnp.zeros(mode.size - n_law)
-    place = place if sigma_at is None else place.at[sigma_at - n_law].set(1.0)
-    return Frame(mode, _root(schur), shift, prior_root @ rotation, jnp.maximum(ratio, 0.0), place)
+    ratio, rotation = np.linalg.eigh(0.5 * (likelihood + likelihood.T))
+    place = np.zeros(mode.size - n_law)
+    if sigma_at is not None:
+        place[sigma_at - n_law] = 1.0
+    basis, unmoved = prior_root @ rotation, (np.zeros(mode.size), np.eye(mode.size))
+    return Frame(mode, _root(schur), shift, basis, np.maximum(ratio, 0.0), place, *unmoved)
+
+
+def adapted(frame: Frame, x: np.ndarray, apart: bool) -> Frame:
+    """The frame in which draws `x` (chain, draw, dim) of this one have mean zero and unit covariance.
+
+    Where the chains are in separate modes (`apart`), the spread is that within chains.
+    """
+    dim = x.shape[-1]
+    around = x.mean(axis=1, keepdims=True) if apart else x.mean(axis=(0, 1), keepdims=True)
+    values, vectors = np.linalg.eigh(np.cov((x - around).reshape(-1, dim), rowvar=False).reshape(dim, dim))
+    # a direction in which nothing moved stays as wide as a thousandth of the others
+    stretch = vectors * np.sqrt(np.maximum(values, 1e-6 * values.max()))
+    middle = frame.middle + frame.stretch @ x.reshape(-1, dim).mean(axis=0)
+    return frame._replace(middle=middle, stretch=frame.stretch @ stretch)
 
 
 def _times(matrix: Any, vector: Any) -> Any:
-    """Matrix times vector as a sum of products: small enough to be fused with its neighbours, which a `dot` is not."""
-    return (matrix * vector[None, :]).sum(axis=1)
+    """Matrix times vector, or times each of an array of vectors (..., dim)."""
+    return (matrix * vector[None, :]).sum(axis=1) if vector.ndim == 1 and vector.size <= SMALL else vector @ matrix.T
 
 
 def _widths(frame: Frame, noise: Any) -> Any:
     """Width of the law along each basis direction, at noise parameters that differ from the mode's by `noise`."""
-    return 1.0 / jnp.sqrt(1.0 + frame.ratio * jnp.exp(-2.0 * (frame.sigma * noise).sum()))
+    space = noise.__array_namespace__()
+    return 1.0 / space.sqrt(1.0 + frame.ratio * space.exp(-2.0 * (frame.sigma * noise).sum(axis=-1))[..., None])
 
 
 def to_z(frame: Frame, x: Any) -> Any:
-    """From whitened to unconstrained, arrays (dim,)."""
+    """From whitened to unconstrained, arrays (..., dim) of NumPy or JAX."""
+    x = frame.middle + _times(frame.stretch, x)
     n_law = frame.ratio.size
-    noise = _times(frame.noise, x[n_law:])
-    law = _times(frame.shift, noise) + _times(frame.basis, _widths(frame, noise) * x[:n_law])
-    return frame.centre + jnp.concatenate([law, noise])
+    noise = _times(frame.noise, x[..., n_law:])
+    law = _times(frame.shift, noise) + _times(frame.basis, _widths(frame, noise) * x[..., :n_law])
+    return frame.centre + x.__array_namespace__().concatenate([law, noise], axis=-1)
 
 
 def log_jacobian(frame: Frame, x: Any) -> Any:
-    """Log volume of `to_z` at ``x``, up to a constant."""
-    return jnp.log(_widths(frame, _times(frame.noise, x[frame.ratio.size :]))).sum()
+    """Log volume of `to_z` at ``x``, up to a constant, of shape (...)."""
+    x = frame.middle + _times(frame.stretch, x)
+    widths = _widths(frame, _times(frame.noise, x[..., frame.ratio.size :]))
+    return x.__array_namespace__().log(widths).sum(axis=-1)
 
 
-def to_whitened(frame: Frame, z: Any) -> Any:
-    """The inverse of `to_z`."""
+def pull_back(frame: Frame, x: Any, potential: Any, gradient: Any) -> tuple[Any, Any]:
+    """Potential and gradient in whitened coordinates (dim,) from those on the unconstrained scale; traceable."""
+    (_, log_volume), pull = jax.vjp(lambda x: (to_z(frame, x), log_jacobian(frame, x)), x)
+    return potential - log_volume, pull((gradient, -jnp.ones_like(log_volume)))[0]
+
+
+def to_whitened(frame: Frame, z: np.ndarray) -> np.ndarray:
+    """The inverse of `to_z`, arrays (..., dim)."""
     n_law = frame.ratio.size
-    law, noise = (z - frame.centre)[:n_law], (z - frame.centre)[n_law:]
-    along = jax.scipy.linalg.solve(frame.basis, law - frame.shift @ noise) / _widths(frame, noise)
-    return jnp.concatenate([along, jax.scipy.linalg.solve(frame.noise, noise)])
+    law, noise = (z - frame.centre)[..., :n_law], (z - frame.centre)[..., n_law:]
+    along = (law - noise @ frame.shift.T) @ np.linalg.inv(frame.basis).T / _widths(frame, noise)
+    x = np.concatenate([along, noise @ np.linalg.inv(frame.noise).T], axis=-1)
+    return (x - frame.middle) @ np.linalg.inv(frame.stretch).T

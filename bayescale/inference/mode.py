@@ -1,38 +1,46 @@
-"""Where the posterior is highest: multi-start L-BFGS, then damped Newton steps, and the curvature there."""
+"""Where the posterior is highest: multi-start quasi-Newton, then damped Newton steps, and the curvature there.
+
+The search runs in NumPy, for many tables and starts in lockstep, and calls one compiled function for potentials and
+gradients: compiling the search itself took longer than everything else a fit compiles.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import optax
+import numpy as np
 
-from bayescale._float64 import jax, jnp
-from bayescale.inference.density import Density
+from bayescale.inference import compiled
+from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, frame_at, to_whitened
+from bayescale.model import Model
 
-__all__ = ["LONG_TABLE", "Modes", "find_modes"]
+__all__ = ["Modes", "find_modes"]
 
 STARTS = 16
-# Above LONG_TABLE rows (padded) the starts climb one after the other, to spare memory, and few are enough: a posterior
-# that so many runs leave with several modes has them far apart.
+# Above this many rows (padded) few starts are enough: a posterior that so many runs leave with several modes has them
+# far apart.
 LONG_TABLE = 1 << 13
 FEW_STARTS = 4
-LBFGS_STEPS = 300
+CLIMBS = 300
 NEWTON_STEPS = 40
 # Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
 # e, and at 1e-5 truncation (1e-10) and rounding (1e-11) are both far below what a whitening or a Newton step can feel.
 DIFFERENCE = 1e-5
+# A start has climbed far enough for Newton when a further step would gain this little, in nats.
+CLOSE = 1e-3
 # Two optima closer than APART posterior standard deviations are one; an optimum with less than a twentieth (GAP on the
 # log scale) of the best one's probability is not worth a chain.
 APART = 3.0
 GAP = 3.0
 
-Potential = Callable[[Any], Any]
+# Potentials (table, point) and gradients (table, point, dim) at points (table, point, dim).
+Measure = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Modes(NamedTuple):
-    """What the search found.
+    """What the search found for one table.
 
     Attributes
     ----------
@@ -53,125 +61,187 @@ class Modes(NamedTuple):
     """
 
     frame: Frame
-    positive_definite: Any
-    gradient_norm: Any
-    ends: Any
-    centres: Any
-    masses: Any
-    distinct: Any
+    positive_definite: bool
+    gradient_norm: float
+    ends: np.ndarray
+    centres: np.ndarray
+    masses: np.ndarray
+    distinct: np.ndarray
 
 
-def _lbfgs(potential: Potential, z: Any) -> Any:
-    """L-BFGS with backtracking; each pass of the one loop tries one point, so the density is compiled once."""
-    direction = optax.scale_by_lbfgs(memory_size=10)
+def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[..., :, None] * b[..., None, :]
 
-    def unfinished(carry: tuple[Any, ...]) -> Any:
-        _, _, gradient, _, _, length, step = carry
-        return (step < LBFGS_STEPS) & (jnp.linalg.norm(gradient) > 1e-5) & (length > 1e-12)
 
-    def attempt(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        z, value, gradient, move, memory, length, step = carry
-        trial = z + length * move
-        new_value, new_gradient = jax.value_and_grad(potential)(trial)
-        finite = jnp.isfinite(new_value) & jnp.isfinite(new_gradient).all()
-        accepted = finite & (new_value <= value + 1e-4 * length * jnp.vdot(move, gradient))
-        proposal, new_memory = direction.update(new_gradient, memory, trial)
-        new_move = -jnp.where(jnp.vdot(proposal, new_gradient) > 0, proposal, new_gradient)
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("...i,...i->...", a, b)
+
+
+def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return np.einsum("...ij,...j->...i", matrix, vector)
+
+
+def _climb(measure: Measure, z: np.ndarray) -> np.ndarray:
+    """BFGS with backtracking from all starts (table, start, dim) at once; each pass tries one point of each.
+
+    A start that has arrived in every table is not measured any more.
+    """
+    ends, places = z.copy(), np.arange(z.shape[1])
+    value, gradient = measure(z)
+    inverse = np.broadcast_to(np.eye(z.shape[-1]), (*z.shape, z.shape[-1])).copy()
+    fresh, length = np.ones(z.shape[:-1], dtype=bool), np.ones(z.shape[:-1])
+    for _ in range(CLIMBS):
+        move = -_times(inverse, gradient)
+        move = np.where((_dot(move, gradient) < 0)[..., None], move, -gradient)
         # one unit of a log scale is a factor of e: no honest step is longer than a few of those
-        new_move = new_move * jnp.minimum(1.0, 3.0 / (jnp.linalg.norm(new_move) + 1e-300))
-        taken = (trial, new_value, new_gradient, new_move, new_memory, jnp.ones_like(length))
-        kept = (z, value, gradient, move, memory, 0.3 * length)
-        return (*jax.tree.map(lambda a, b: jnp.where(accepted, a, b), taken, kept), step + 1)
-
-    # a start at infinite potential, so that the first pass only measures the start itself
-    nowhere = jnp.full_like(z, 1e10)
-    first = (z, jnp.asarray(jnp.inf), nowhere, jnp.zeros_like(z), direction.init(z), jnp.asarray(1.0), 0)
-    return jax.lax.while_loop(unfinished, attempt, first)[0]
-
-
-def _each(function: Callable[[Any], Any], xs: Any, at_once: bool) -> Any:
-    """`function` of each row of `xs`: all at once, or one after the other where a table is too long for that."""
-    return jax.vmap(function)(xs) if at_once else jax.lax.map(function, xs)
-
-
-def _measure(potential: Potential, z: Any, at_once: bool = True) -> tuple[Any, Any, Any]:
-    """Potential, gradient and Hessian (differences of gradients, so that nothing is differentiated twice)."""
-    steps = DIFFERENCE * jnp.eye(z.size)
-    points = z[None, :] + jnp.concatenate([jnp.zeros((1, z.size)), steps, -steps])
-    values, gradients = _each(jax.value_and_grad(potential), points, at_once)
-    hessian = (gradients[1 : z.size + 1] - gradients[z.size + 1 :]) / (2.0 * DIFFERENCE)
-    return values[0], gradients[0], 0.5 * (hessian + hessian.T)
+        move *= np.minimum(1.0, 3.0 / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
+        slope = _dot(move, gradient)
+        ends[:, places] = z
+        climbing = ((slope < -CLOSE) & (length > 1e-12)).any(axis=0)
+        if not climbing.any():
+            break
+        if not climbing.all():
+            state = (z, value, gradient, inverse, fresh, length, move, slope)
+            z, value, gradient, inverse, fresh, length, move, slope = (array[:, climbing] for array in state)
+            places = places[climbing]
+        trial = z + length[..., None] * move
+        new_value, new_gradient = measure(trial)
+        finite = np.isfinite(new_value) & np.isfinite(new_gradient).all(axis=-1)
+        accepted = finite & (new_value <= value + 1e-4 * length * slope)
+        _update(inverse, fresh, accepted, trial - z, new_gradient - gradient)
+        z, gradient = (np.where(accepted[..., None], a, b) for a, b in ((trial, z), (new_gradient, gradient)))
+        value = np.where(accepted, new_value, value)
+        length = np.where(accepted, 1.0, 0.3 * length)
+    return ends
 
 
-def _curvature(hessian: Any) -> tuple[Any, Any, Any]:
+def _update(inverse: np.ndarray, fresh: np.ndarray, accepted: np.ndarray, step: np.ndarray, change: np.ndarray) -> None:
+    """The BFGS update of the inverse Hessians, in place, where a step was accepted and the curvature is positive."""
+    change = np.where(accepted[..., None], change, 0.0)
+    curvature = _dot(step, change)
+    use = accepted & (curvature > 1e-10 * np.linalg.norm(step, axis=-1) * np.linalg.norm(change, axis=-1))
+    safe = np.where(use, curvature, 1.0)
+    first = use & fresh
+    inverse[first] *= (safe / np.where(use, _dot(change, change), 1.0))[first][:, None, None]
+    fresh &= ~first
+    bent = _times(inverse, change)
+    gain = (1.0 + _dot(change, bent) / safe) / safe
+    update = gain[..., None, None] * _outer(step, step)
+    update -= (_outer(step, bent) + _outer(bent, step)) / safe[..., None, None]
+    inverse[use] += update[use]
+
+
+def _curved(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Potential, gradient and Hessian (differences of gradients) at each of ``z`` (table, start, dim)."""
+    tables, starts, dim = z.shape
+    steps = DIFFERENCE * np.concatenate([np.zeros((1, dim)), np.eye(dim), -np.eye(dim)])
+    values, gradients = measure((z[:, :, None, :] + steps).reshape(tables, -1, dim))
+    values, gradients = values.reshape(tables, starts, -1), gradients.reshape(tables, starts, -1, dim)
+    hessian = (gradients[:, :, 1 : dim + 1] - gradients[:, :, dim + 1 :]) / (2.0 * DIFFERENCE)
+    return values[..., 0], gradients[..., 0, :], 0.5 * (hessian + np.swapaxes(hessian, -1, -2))
+
+
+def _spectrum(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvectors, absolute eigenvalues (kept away from zero), and whether all were positive."""
-    values, vectors = jnp.linalg.eigh(jnp.where(jnp.isfinite(hessian), hessian, 0.0))
-    floor = 1e-8 * jnp.maximum(jnp.abs(values).max(), 1e-8)
-    return vectors, jnp.maximum(jnp.abs(values), floor), (values > floor).all()
+    values, vectors = np.linalg.eigh(np.where(np.isfinite(hessian), hessian, 0.0))
+    floor = 1e-8 * np.maximum(np.abs(values).max(axis=-1), 1e-8)[..., None]
+    return vectors, np.maximum(np.abs(values), floor), (values > floor).all(axis=-1)
 
 
-def _newton(potential: Potential, z: Any, at_once: bool) -> tuple[Any, Any, Any, Any]:
-    """Damped Newton on the absolute Hessian; returns the end, its potential, gradient and Hessian."""
-
-    def unfinished(carry: tuple[Any, ...]) -> Any:
-        _, _, _, _, radius, decrement, step = carry
-        return (step < NEWTON_STEPS) & (decrement > 1e-10) & (radius > 1e-10)
-
-    def attempt(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        z, value, gradient, hessian, radius, _, step = carry
-        vectors, sizes, _ = _curvature(hessian)
-        move = -vectors @ ((vectors.T @ gradient) / sizes)
-        trial = z + move * jnp.minimum(1.0, radius / (jnp.linalg.norm(move) + 1e-300))
-        new = _measure(potential, trial, at_once)
-        finite = jnp.isfinite(new[0]) & jnp.isfinite(new[1]).all() & jnp.isfinite(new[2]).all()
-        better = finite & (new[0] <= value + 1e-12 * jnp.abs(new[0]))
-        z, value, gradient, hessian = jax.tree.map(
-            lambda a, b: jnp.where(better, a, b), (trial, *new), (z, value, gradient, hessian)
+def _newton(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians."""
+    at = _curved(measure, z)
+    radius = np.ones(z.shape[:-1])
+    going = np.isfinite(at[0])
+    for _ in range(NEWTON_STEPS):
+        value, gradient, hessian = at
+        vectors, sizes, _ = _spectrum(hessian)
+        along = np.einsum("...ji,...j->...i", vectors, np.where(np.isfinite(gradient), gradient, 0.0)) / sizes
+        move = -_times(vectors, along)
+        going &= (np.abs(_dot(move, gradient)) > 1e-10) & (radius > 1e-10)
+        if not going.any():
+            break
+        move *= np.minimum(1.0, radius / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
+        trial = np.where(going[..., None], z + move, z)
+        new = _curved(measure, trial)
+        finite = np.isfinite(new[0]) & np.isfinite(new[1]).all(axis=-1) & np.isfinite(new[2]).all(axis=(-1, -2))
+        better = going & finite & (new[0] <= value + 1e-12 * np.abs(new[0]))
+        z = np.where(better[..., None], trial, z)
+        at = (
+            np.where(better, new[0], value),
+            np.where(better[..., None], new[1], gradient),
+            np.where(better[..., None, None], new[2], hessian),
         )
-        first = step == 0
-        decrement = jnp.where(better & ~first, jnp.abs(jnp.vdot(move, gradient)), jnp.inf)
-        radius = jnp.where(better, jnp.where(first, 1.0, 2.0 * radius), 0.25 * radius)
-        return z, value, gradient, hessian, radius, decrement, step + 1
-
-    start = (z, jnp.asarray(jnp.inf), jnp.zeros_like(z), jnp.eye(z.size), jnp.asarray(1.0), jnp.asarray(jnp.inf), 0)
-    return jax.lax.while_loop(unfinished, attempt, start)[:4]
+        radius = np.where(better, 2.0 * radius, 0.25 * radius)
+    return z, *at
 
 
-def _screen(density: Density, candidates: Mapping[str, Any], at_once: bool) -> Any:
-    """The best of many candidates, on the unconstrained scale."""
-    z = jax.vmap(density.unconstrain)(candidates)
-    height = jax.lax.map(density.potential, z, batch_size=STARTS if at_once else 1)
-    best = jnp.argsort(jnp.where(jnp.isfinite(height), height, jnp.inf))
-    return z[best[: STARTS if at_once else FEW_STARTS]]
+def _starts(model: Model, measure: Measure, candidates: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
+    """The best of many candidates for each table, on the unconstrained scale (table, start, dim)."""
+    z = np.asarray(compiled.unconstrain(model, dict(candidates)))
+    heights, _ = measure(z)
+    best = np.argsort(np.where(np.isfinite(heights), heights, np.inf), axis=1, kind="stable")
+    return z[best[:, : STARTS if rows <= LONG_TABLE else FEW_STARTS]]
 
 
-def find_modes(density: Density, candidates: Mapping[str, Any]) -> Modes:
-    """Search for the modes of a posterior; traceable, so that it can be jitted and mapped over tables.
+def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]) -> list[Modes]:
+    """Search for the modes of the posterior of each table.
 
     Parameters
     ----------
-    density : Density
-        The posterior.
+    model : Model
+        Law, noise and priors.
+    tables : Table
+        Several tables of one padded size, the first axis of every array.
     candidates : mapping of str to array (candidate,)
-        Draws from the prior; the search starts from the best of them, so in every basin that the prior takes seriously.
+        Draws from the prior of every sampled parameter; the search starts from the best of them, so in every basin that
+        the prior takes seriously.
     """
-    at_once = density.table.weight.size <= LONG_TABLE
-    starts = _screen(density, candidates, at_once)
-    climbed = _each(lambda z: _lbfgs(density.potential, z), starts, at_once)
-    ends, potentials, gradients, hessians = _each(lambda z: _newton(density.potential, z, at_once), climbed, at_once)
-    vectors, sizes, positive = jax.vmap(_curvature)(hessians)
-    masses = potentials + 0.5 * jnp.log(sizes).sum(axis=1)
-    slopes = jax.vmap(lambda v, s, g: jnp.linalg.norm((v.T @ g) / jnp.sqrt(s)))(vectors, sizes, gradients)
+
+    def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return compiled.evaluate(model, tables, np.broadcast_to(z, (count, *z.shape[-2:])))
+
+    def measure_prior(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        silent = tables._replace(weight=np.zeros(tables.weight.shape, dtype=bool))
+        return compiled.evaluate(model, silent, z)
+
+    count, rows = tables.weight.shape
+    starts = _starts(model, measure, candidates, rows)
+    ends, potentials, gradients, hessians = _newton(measure, _climb(measure, starts))
+    vectors, sizes, positive = _spectrum(hessians)
+    masses = potentials + 0.5 * np.log(sizes).sum(axis=-1)
+    slopes = np.linalg.norm(np.einsum("...ji,...j->...i", vectors, gradients) / np.sqrt(sizes), axis=-1)
     # an end that is no optimum may come first only where no start reached one
-    settled = jnp.isfinite(masses) & (slopes < 0.1) & positive
-    order = jnp.lexsort((jnp.where(jnp.isfinite(masses), masses, jnp.inf), ~settled))
-    ends, masses, settled = ends[order], masses[order], settled[order]
-    best = order[0]
-    white = (ends - ends[0][None, :]) @ (vectors[best] * jnp.sqrt(sizes[best])[None, :])
-    near = jnp.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
-    earlier = jnp.tri(len(starts), k=-1, dtype=bool)
+    settled = np.isfinite(masses) & (slopes < 0.1) & positive
+    order = np.lexsort((np.where(np.isfinite(masses), masses, np.inf), ~settled), axis=-1)
+    first = np.take_along_axis(ends, order[:, :1, None], axis=1)
+    prior_hessians = _curved(measure_prior, first)[2][:, 0]
+    density = Density(model, None)
+    found = []
+    for table, best in enumerate(order):
+        frame = frame_at(
+            ends[table, best[0]], hessians[table, best[0]], prior_hessians[table], density.n_law, density.sigma_at
+        )
+        found.append(
+            Modes(
+                frame,
+                bool(positive[table, best[0]]),
+                float(slopes[table, best[0]]),
+                ends[table, best],
+                to_whitened(frame, ends[table, best]),
+                masses[table, best],
+                _distinct(ends[table, best], masses[table, best], settled[table, best], hessians[table, best[0]]),
+            )
+        )
+    return found
+
+
+def _distinct(ends: np.ndarray, masses: np.ndarray, settled: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """Which ends, the best first, are modes of their own and hold a share worth a chain."""
+    vectors, sizes, _ = _spectrum(hessian)
+    white = (ends - ends[0]) @ (vectors * np.sqrt(sizes))
+    near = np.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
+    earlier = np.tri(len(ends), k=-1, dtype=bool)
     distinct = ~(near & earlier).any(axis=1) & (masses < masses[0] + GAP) & settled
-    prior_hessian = _measure(density.prior_potential, ends[0])[2]
-    frame = frame_at(ends[0], hessians[best], prior_hessian, density.n_law, density.sigma_at)
-    centres = jax.vmap(lambda z: to_whitened(frame, z))(ends)
-    return Modes(frame, positive[best], slopes[best], ends, centres, masses, distinct.at[0].set(True))
+    distinct[0] = True
+    return distinct

@@ -6,24 +6,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayescale._float64 import assert_float64, jax
 from bayescale.errors import FitError
-from bayescale.inference import compiled
+from bayescale.inference import adaptive, compiled, trajectory
 from bayescale.inference.compile_time import compile_seconds
 from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, convergence
 from bayescale.inference.density import Density, Table
-from bayescale.inference.frame import Frame
+from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.importance import Importance, importance
-from bayescale.inference.mode import LONG_TABLE, Modes
-from bayescale.inference.nuts import Kernel
+from bayescale.inference.mode import LONG_TABLE, Modes, find_modes
+from bayescale.inference.sampler import Kernel, Sampler
 from bayescale.model import Model
 
-__all__ = ["Sampler", "Samples", "sample"]
+__all__ = ["Samples", "sample"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -31,54 +30,8 @@ CHUNK = 50
 SCREENED = 512
 # Up to this many rows one useless step is cheaper than waiting for the compiler.
 AHEAD = 1 << 15
-# The fall-back, for posteriors that are not round after whitening.
-LONG_WARMUP = 1000
-LONG_TARGET = 0.98
+# The draws of the last, careful try are thinned.
 THIN = 3
-
-
-@dataclass(frozen=True)
-class Sampler:
-    """Settings of NUTS.
-
-    Attributes
-    ----------
-    chains, draws : int
-        Chains, and draws kept of each.
-    warmup : int
-        Steps that tune the step size first, and are dropped.
-    target_accept : float
-        Mean acceptance probability that the step size is tuned to.
-    max_tree_depth : int
-        At most ``2**max_tree_depth - 1`` leapfrog steps a draw.
-    fallback : bool
-        Sample again with a long warm-up and windowed dense adaptation when the first try does not converge.
-    """
-
-    chains: int = 4
-    draws: int = 1000
-    warmup: int = 150
-    target_accept: float = 0.8
-    max_tree_depth: int = 10
-    fallback: bool = True
-
-    def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("draws", 4), ("warmup", 1), ("max_tree_depth", 1)):
-            if getattr(self, name) < least:
-                raise FitError(f"{name} must be at least {least}, got {getattr(self, name)}")
-        if not 0.0 < self.target_accept < 1.0:
-            raise FitError(f"target_accept must lie between 0 and 1, got {self.target_accept}")
-
-    @property
-    def kernel(self) -> Kernel:
-        """What is compiled first: whitening at the mode, step size only."""
-        return Kernel(self.warmup, False, self.target_accept, self.max_tree_depth)
-
-    @property
-    def thorough(self) -> Kernel:
-        """What is compiled when that was not enough: long warm-up, windowed dense adaptation."""
-        target = max(self.target_accept, LONG_TARGET)
-        return Kernel(max(self.warmup, LONG_WARMUP), True, target, self.max_tree_depth)
 
 
 class Samples(NamedTuple):
@@ -95,7 +48,9 @@ class Samples(NamedTuple):
     importance : Importance or None
         The independent check by importance sampling.
     kernel : Kernel
-        The kernel whose draws these are; ``kernel.dense`` where the fall-back was needed.
+        The kernel whose draws these are.
+    tries : int
+        How many kernels it took.
     seconds : dict of str to float
         ``total, compile, sample``.
     interrupted : bool
@@ -107,15 +62,16 @@ class Samples(NamedTuple):
     modes: Modes
     importance: Importance | None
     kernel: Kernel
+    tries: int
     seconds: dict[str, float]
     interrupted: bool
 
 
-def _locate(model: Model, table: Table, density: Density, seed: int) -> Modes:
-    """The modes, searched from the best of many draws from the prior."""
-    screened = SCREENED if len(table.weight) <= LONG_TABLE else SCREENED // 8
+def _locate(model: Model, tables: Table, density: Density, seed: int) -> Modes:
+    """The modes of the one table, searched from the best of many draws from the prior."""
+    screened = SCREENED if tables.weight.shape[1] <= LONG_TABLE else SCREENED // 8
     drawn = model.sample_priors(screened, seed)
-    modes: Modes = jax.device_get(compiled.locate(model, table, {name: drawn[name] for name in density.names}))
+    modes = find_modes(model, tables, {name: drawn[name] for name in density.names})[0]
     if not np.isfinite(modes.masses[0]):
         raise FitError(
             f"none of {screened} draws from the priors leads to a finite likelihood for this table: a loss or an input "
@@ -124,40 +80,52 @@ def _locate(model: Model, table: Table, density: Density, seed: int) -> Modes:
     return modes
 
 
-def _starts(
-    model: Model, table: Table, modes: Modes, chains: int, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the chains start, with potential and gradient: draws around the modes, dealt out over the separate ones."""
+def _around(modes: Modes, chains: int, generator: np.random.Generator) -> np.ndarray:
+    """First positions (chain, dim): draws around the modes, dealt out over the separate ones."""
     centres = modes.centres[modes.distinct]
-    x = centres[np.arange(chains) % len(centres)] + generator.standard_normal((chains, centres.shape[1]))
-    room = -len(x) % compiled.BATCH
-    parts = np.split(np.concatenate([x, np.zeros((room, x.shape[1]))]), (len(x) + room) // compiled.BATCH)
-    weighed = [compiled.weigh(model, table, modes.frame, part)[:2] for part in parts]
-    potentials, gradients = (np.concatenate(arrays)[: len(x)] for arrays in zip(*weighed, strict=True))
-    return x, potentials, gradients
+    return centres[np.arange(chains) % len(centres)] + generator.standard_normal((chains, centres.shape[1]))
+
+
+def _begin(model: Model, kernel: Kernel, tables: Table, frame: Frame, z: np.ndarray, seed: int) -> Any:
+    """First states of the chains at ``z`` (chain, dim) of the one table."""
+    potentials, gradients = compiled.evaluate(model, tables, z[None])
+    keys = jax.random.split(jax.random.key(seed), len(z))[None] if kernel.dense else np.zeros((1, len(z)))
+    return compiled.start_chains(kernel, _one(frame), to_whitened(frame, z)[None], potentials, gradients, keys)
+
+
+def _one(tree: Any) -> Any:
+    """The same arrays, as those of one table among several, where the compiled functions find them."""
+    return jax.device_put(jax.tree.map(lambda array: np.asarray(array)[None], tree))
 
 
 @contextmanager
-def _compiling_ahead(model: Model, table: Table, density: Density, sampler: Sampler) -> Iterator[None]:
+def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sampler) -> Iterator[None]:
     """Compile the sampler on another core while the mode is being looked for.
 
-    Calls it once at positions that are not numbers, where every trajectory ends at its first step; what it returns is
-    thrown away, what it compiled is kept. What goes wrong there goes wrong in the open a moment later.
+    Calls it once at positions that are not numbers; what it returns is thrown away, what it compiled is kept. What goes
+    wrong there goes wrong in the open a moment later.
     """
-    n_law, dim = density.n_law, density.dim
-    shapes = ((dim,), (dim - n_law, dim - n_law), (n_law, dim - n_law), (n_law, n_law), (n_law,), (dim - n_law,))
-    frame = Frame(*(np.zeros(shape) for shape in shapes))
-    nowhere = np.full((sampler.chains, dim), np.nan)
+    law, dim, chains, kernel = density.n_law, density.dim, sampler.chains, sampler.kernels[0]
+    noise = dim - law
+    shapes = ((dim,), (noise, noise), (law, noise), (law, law), (law,), (noise,), (dim,), (dim, dim))
+    frames = Frame(*(np.zeros((1, *shape)) for shape in shapes))
+    nowhere = np.full((1, chains, dim), np.nan)
 
     def call() -> None:
-        keys = jax.random.split(jax.random.key(0), sampler.chains)
-        states = compiled.start_chains(sampler.kernel, (nowhere, nowhere[:, 0], nowhere), keys)
-        compiled.step_chains(model, sampler.kernel, CHUNK, _devices(sampler.chains), table, frame, states)
+        states = compiled.start_chains(kernel, frames, nowhere, nowhere[..., 0], nowhere, np.zeros((1, chains)))
+        chance = _chances(kernel, np.random.default_rng(0), chains, dim)
+        compiled.step_chains(model, kernel, _devices(chains), tables, frames, states, chance)
 
     with ThreadPoolExecutor(max_workers=1) as pool:
-        if len(table.weight) <= AHEAD:
+        if tables.weight.shape[1] <= AHEAD:
             pool.submit(call)
         yield
+
+
+def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: int) -> Any:
+    """Random numbers of the next CHUNK steps of every chain of the one table."""
+    chances = adaptive.chances if kernel.dense else trajectory.chances
+    return chances(generator, (1, chains, CHUNK), dim, kernel)
 
 
 def _devices(chains: int) -> int:
@@ -172,40 +140,67 @@ class _InterruptedError(FitError):
 class _Chains(NamedTuple):
     theta: dict[str, np.ndarray]
     steps: dict[str, np.ndarray]
+    z: np.ndarray
     interrupted: bool
 
 
-def _run(
-    model: Model,
-    kernel: Kernel,
-    sampler: Sampler,
-    table: Table,
-    modes: Modes,
-    seed: int,
-    progress: Progress | None,
-) -> _Chains:
-    """Warm up and draw, CHUNK steps at a time; an interrupt between chunks keeps what there is."""
-    generator = np.random.default_rng(seed)
-    keys = jax.random.split(jax.random.key(seed), sampler.chains)
-    states = compiled.start_chains(kernel, _starts(model, table, modes, sampler.chains, generator), keys)
+LABELS = ("sampling", "sampling again", "sampling again, long warm-up")
+
+
+class _Task(NamedTuple):
+    """What all tries of one fit share."""
+
+    model: Model
+    sampler: Sampler
+    tables: Table
+    seed: int
+    progress: Progress | None
+
+
+def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
+    """Warm up and draw from chains at ``z``, CHUNK steps at a time; an interrupt between chunks keeps what there is."""
+    model, sampler, kernel = task.model, task.sampler, task.sampler.kernels[attempt]
+    generator = np.random.default_rng([task.seed, attempt])
+    states = _begin(model, kernel, task.tables, frame, z, task.seed)
     thin = THIN if kernel.dense else 1
     total = kernel.warmup + thin * sampler.draws
-    devices, label = _devices(sampler.chains), "sampling again, long warm-up" if kernel.dense else "sampling"
-    chunks: list[tuple[Any, Any]] = []
+    frames, devices = _one(frame), _devices(sampler.chains)
+    chunks: list[dict[str, np.ndarray]] = []
     done, interrupted = 0, False
     try:
         while done < total:
-            states, steps, theta = compiled.step_chains(model, kernel, CHUNK, devices, table, modes.frame, states)
-            chunks.append(jax.device_get((steps._asdict(), theta)))
+            chance = _chances(kernel, generator, *z.shape)
+            states, steps = compiled.step_chains(model, kernel, devices, task.tables, frames, states, chance)
+            chunks.append(jax.device_get(steps))
             done += CHUNK
-            if progress is not None:
-                progress(label, min(done, total), total)
+            if task.progress is not None:
+                task.progress(LABELS[attempt], min(done, total), total)
     except KeyboardInterrupt:
         interrupted = True
         if done < kernel.warmup + 4 * thin:
             raise _InterruptedError("interrupted during warm-up: there are no draws to keep yet") from None
-    steps, theta = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:, kernel.warmup : total], *chunks)
-    return _Chains(*_thinned(theta, steps, thin), interrupted)
+    steps = {
+        name: np.concatenate([chunk[name][0] for chunk in chunks], axis=1)[:, kernel.warmup : total]
+        for name in chunks[0]
+    }
+    drawn = to_z(frame, steps.pop("position"))
+    return _Chains(*_thinned(compiled.constrain(model, drawn), steps, thin), drawn, interrupted)
+
+
+def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
+    """Draws of the first kernel that converges, or of the last; and how many it took."""
+    frame = modes.frame
+    generator = np.random.default_rng([task.seed, len(LABELS)])
+    chains = _run(task, 0, frame, to_z(frame, _around(modes, task.sampler.chains, generator)))
+    for attempt in range(1, len(task.sampler.kernels)):
+        if chains.interrupted or (modes.positive_definite and _converged(chains, attempt - 1)):
+            return chains, attempt
+        frame = adapted(frame, to_whitened(frame, chains.z), apart=modes.distinct.sum() > 1)
+        try:
+            chains = _run(task, attempt, frame, chains.z[:, -1])
+        except _InterruptedError:
+            return chains._replace(interrupted=True), attempt  # the draws of the last try are better than none
+    return chains, len(task.sampler.kernels)
 
 
 def _thinned(
@@ -232,11 +227,14 @@ def _stats(steps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _converged(chains: _Chains) -> bool:
-    """Whether another, longer try would be worth it: the limits allow for the noise of R-hat over few draws."""
+def _converged(chains: _Chains, attempt: int) -> bool:
+    """Whether another, longer try would not be worth it: the limits allow for the noise of R-hat over few draws.
+
+    The first try has to do well, with a quarter of its draws effective: the second costs little, and does.
+    """
     several, draws = chains.steps["diverging"].shape
     found = convergence(chains.theta)
-    enough = min(MIN_ESS_PER_CHAIN, 0.1 * draws) * several
+    enough = (min(MIN_ESS_PER_CHAIN, 0.1 * draws) if attempt else 0.25 * draws) * several
     mixed = found.max_rhat <= max(MAX_RHAT, 1.0 + 5.0 / draws) and found.min_ess >= enough
     return mixed and not chains.steps["diverging"].any()
 
@@ -268,21 +266,15 @@ def sample(
     sampler = Sampler() if sampler is None else sampler
     began = time.perf_counter()
     with compile_seconds() as compiling:
-        density = Density(model, table)
+        density, tables = Density(model, None), _one(table)
         if density.dim == 0:
             raise FitError("every parameter is pinned to a number, so there is nothing to fit")
-        with _compiling_ahead(model, table, density, sampler):
-            modes = _locate(model, table, density, seed)
+        with _compiling_ahead(model, tables, density, sampler):
+            modes = _locate(model, tables, density, seed)
         sampling = time.perf_counter()
-        kernel = sampler.kernel
-        chains = _run(model, kernel, sampler, table, modes, seed, progress)
-        if sampler.fallback and not chains.interrupted and not (modes.positive_definite and _converged(chains)):
-            try:
-                chains = _run(model, sampler.thorough, sampler, table, modes, seed, progress)
-                kernel = sampler.thorough
-            except _InterruptedError:
-                chains = chains._replace(interrupted=True)  # the draws of the first try are better than none
+        chains, tries = _tries(_Task(model, sampler, tables, seed, progress), modes)
         sampled = time.perf_counter() - sampling
-        check = importance(model, table, modes, seed)
+        check = importance(model, tables, modes, seed)
     seconds = {"total": time.perf_counter() - began, "compile": compiling.seconds, "sample": sampled}
-    return Samples(chains.theta, _stats(chains.steps), modes, check, kernel, seconds, chains.interrupted)
+    kernel = sampler.kernels[tries - 1]
+    return Samples(chains.theta, _stats(chains.steps), modes, check, kernel, tries, seconds, chains.interrupted)

@@ -10,7 +10,8 @@ from bayescale.diagnostics import diagnose
 from bayescale.fits import Fit
 from bayescale.forecast import forecast
 from bayescale.inference.density import pad
-from bayescale.inference.sample import Sampler, Samples, sample
+from bayescale.inference.sample import Samples, sample
+from bayescale.inference.sampler import Sampler
 from bayescale.intervals import quantiles
 from bayescale.model import Model
 from bayescale.procedures._procedure import Procedure, Progress, losses

@@ -36,12 +36,12 @@ step = compiled.step_chains
 
 def watched(*arguments):
     made = step(*arguments)
-    placed.append(len(made[1].position.sharding.device_set))
-    first.append(np.asarray(made[1].position))
+    placed.append(len(made[1]["position"].sharding.device_set))
+    first.append(np.asarray(made[1]["position"])[0])
     return made
 
 sampling.compiled.step_chains = watched
-settings = sampling.Sampler(chains=8, draws=100, fallback=False)
+settings = sampling.Sampler(chains=8, draws=100, target_accept=0.95, fallback=False)
 many = sampling.sample(model, table, settings, seed=1)
 used, begun = placed[-1], [x for x in first if np.isfinite(x).all()][0]
 first.clear()

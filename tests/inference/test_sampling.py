@@ -13,8 +13,8 @@ from bayescale.inference import sample as sampling
 from bayescale.inference.compiled import TRACES
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Table
-from bayescale.inference.nuts import Kernel
-from bayescale.inference.sample import Sampler, Samples, sample
+from bayescale.inference.sample import Samples, sample
+from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
 from bayescale.noise import Noise
@@ -44,7 +44,8 @@ class TestSamples:
             "step_size",
         }
         assert not samples.interrupted
-        assert not samples.kernel.dense
+        assert samples.tries == 1
+        assert samples.kernel == QUICK.kernels[0]
         assert set(samples.seconds) == {"total", "compile", "sample"}
         assert samples.seconds["total"] >= samples.seconds["sample"] > 0
 
@@ -134,7 +135,7 @@ class TestInterrupt:
         return progress
 
     def test_after_warm_up_there_is_a_partial_result(self, samples: Samples, chinchilla: Model, table: Table) -> None:
-        partial = sample(chinchilla, table, QUICK, seed=3, progress=self.stop_at(200))
+        partial = sample(chinchilla, table, QUICK, seed=3, progress=self.stop_at(100))
         assert partial.interrupted
         assert partial.theta["E"].shape == (4, 50)
         # what there is, is what there would have been
@@ -146,7 +147,7 @@ class TestInterrupt:
 
         def progress(label: str, done: int, total: int) -> None:
             seen.append(label)
-            if done >= 200:
+            if done >= 100:
                 raise KeyboardInterrupt
 
         # fifty draws a chain are too few to have converged, which would call for the long run
@@ -158,19 +159,37 @@ class TestInterrupt:
     ) -> None:
         once = sampling._run
 
-        def stopped(model: Model, kernel: Kernel, *others: object) -> object:
-            if kernel.dense:
+        def stopped(task: object, attempt: int, *others: object) -> object:
+            if attempt:
                 raise sampling._InterruptedError("interrupted during warm-up")
-            return once(model, kernel, *others)  # type: ignore[arg-type]
+            return once(task, attempt, *others)  # type: ignore[arg-type]
 
         monkeypatch.setattr(sampling, "_run", stopped)
-        monkeypatch.setattr(sampling, "_converged", lambda chains: False)
+        monkeypatch.setattr(sampling, "_converged", lambda *_: False)
         kept = sample(chinchilla, table, Sampler(draws=100), seed=3)
         assert kept.interrupted
-        assert not kept.kernel.dense
+        assert kept.tries == 1
         np.testing.assert_array_equal(kept.theta["E"], samples.theta["E"])
 
-    @pytest.mark.parametrize("step", [50, 150])
+    def test_a_second_try_is_whitened_by_the_first(
+        self, chinchilla: Model, table: Table, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        verdicts = iter([False, True])
+        monkeypatch.setattr(sampling, "_converged", lambda *_: next(verdicts))
+        labels: list[str] = []
+        second = sample(chinchilla, table, Sampler(draws=200), seed=3, progress=lambda label, *_: labels.append(label))
+        assert second.tries == 2
+        assert second.kernel == Sampler().kernels[1]
+        assert list(dict.fromkeys(labels)) == ["sampling", "sampling again"]
+        assert not second.stats["diverging"].any()
+        assert second.stats["n_steps"].mean() > 5
+        # the same posterior: means of 800 draws within their Monte Carlo error of the independent estimate
+        assert second.importance is not None
+        for name, draws in second.theta.items():
+            gap = abs(draws.mean() - second.importance.mean[name]) / second.importance.sd[name]
+            assert gap < 0.25, name
+
+    @pytest.mark.parametrize("step", [50])
     def test_before_the_first_draw_there_is_none(self, chinchilla: Model, table: Table, step: int) -> None:
         with pytest.raises(FitError, match="interrupted during warm-up: there are no draws to keep yet"):
             sample(chinchilla, table, QUICK, seed=3, progress=self.stop_at(step))
@@ -178,12 +197,12 @@ class TestInterrupt:
     def test_progress_is_reported_to_the_end(self, chinchilla: Model, table: Table) -> None:
         seen: list[tuple[str, int, int]] = []
         sample(chinchilla, table, QUICK, seed=3, progress=lambda *now: seen.append(now))
-        assert seen == [("sampling", done, 250) for done in (50, 100, 150, 200, 250)]
+        assert seen == [("sampling", done, 150) for done in (50, 100, 150)]
 
     def test_a_partial_fit_is_usable_and_says_so(self, simulate: Callable[..., Runs]) -> None:
         from bayescale.procedures import fit
 
-        partial = fit(simulate(), draws=100, fallback=False, seed=3, progress=self.stop_at(200))
+        partial = fit(simulate(), draws=100, fallback=False, seed=3, progress=self.stop_at(100))
         assert not partial.diagnostics.ok
         assert partial.diagnostics.warnings[0].startswith("the sampling was interrupted")
         assert np.isfinite(partial.forecast({"N": [1e10], "D": [2e11]})["mean_loss"]).all()
@@ -210,14 +229,16 @@ class TestSettings:
         assert Sampler(draws=7) == Sampler(draws=7)
         assert hash(Sampler()) == hash(Sampler())
 
-    def test_the_long_run_is_longer_and_more_careful(self) -> None:
-        short, long = Sampler().kernel, Sampler().thorough
-        assert long.dense
-        assert not short.dense
-        assert long.warmup > short.warmup
-        assert long.target_accept > short.target_accept
-        assert Sampler(warmup=5000, target_accept=0.999).thorough.warmup == 5000
-        assert Sampler(target_accept=0.999).thorough.target_accept == 0.999
+    def test_each_try_is_longer_and_more_careful(self) -> None:
+        kernels = Sampler().kernels
+        assert [kernel.dense for kernel in kernels] == [False, False, True]
+        for name in ("warmup", "target_accept", "max_tree_depth"):
+            values = [getattr(kernel, name) for kernel in kernels]
+            assert values == sorted(set(values)), name
+        assert [k.warmup for k in Sampler(warmup=5000, target_accept=0.999).kernels] == [5000] * 3
+        assert [k.target_accept for k in Sampler(target_accept=0.999).kernels] == [0.999] * 3
+        assert [k.max_tree_depth for k in Sampler(max_tree_depth=1).kernels] == [1] * 3
+        assert Sampler(fallback=False).kernels == kernels[:1]
 
     def test_everything_pinned_leaves_nothing_to_fit(self, table: Table) -> None:
         pinned = dict.fromkeys(Model(Chinchilla()).priors, 0.3)

@@ -15,7 +15,7 @@ import pytest
 
 from bayescale import procedures
 from bayescale.errors import BayescaleError, FitError, LawError, NoiseError, PriorError, RunsError
-from bayescale.inference.sample import Sampler
+from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.power_c import PowerC
 from bayescale.model import Model
