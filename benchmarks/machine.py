@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 from datetime import UTC, datetime
@@ -28,4 +29,4 @@ def describe() -> dict[str, str]:
         "load at the start": f"{os.getloadavg()[0]:.1f}",
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-    } | {name: version(name) for name in PACKAGES}
+    } | {name: version(name) for name in PACKAGES if importlib.util.find_spec(name)}

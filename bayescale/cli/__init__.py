@@ -17,6 +17,7 @@ COMMANDS = {
     "fit": "fit a scaling law to a table of runs",
     "forecast": "loss of runs that have not been trained, with bands",
     "allocate": "compute-optimal parameters and tokens of a budget, with intervals",
+    "compare": "fitting procedures side by side on one table, and whether any two disagree",
     "check": "say everything that is wrong with a table, and what each law could learn from it",
     "laws": "list the scaling laws",
     "procedures": "list the fitting procedures",

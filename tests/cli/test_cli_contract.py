@@ -28,7 +28,7 @@ def test_help_names_every_command_and_the_exit_status(run: Any) -> None:
     out = run("--help").out
     assert all(name in out for name in COMMANDS)
     assert "exit status: 0 done; 1 done, and the diagnostics say not to trust the fit; 2 bad input" in out
-    assert {"fit", "forecast", "allocate", "check", "laws", "procedures", "demo", "lab"} <= set(COMMANDS)
+    assert {"fit", "forecast", "allocate", "compare", "check", "laws", "procedures", "demo", "lab"} <= set(COMMANDS)
 
 
 def test_version(run: Any) -> None:
