@@ -15,6 +15,8 @@ __all__ = ["describe", "no_minimum", "scatter_notes", "too_few"]
 
 # Porian et al. give a budget up when it has no interior minimum in half of the replicates.
 MAX_LOST = 0.5
+# A regression that leaves out a larger share of the runs is one of other runs than the person's.
+MAX_LEFT_OUT = 1.0 / 3.0
 # FLOPs of one budget that differ by more are worth a word: the profile then mixes compute with size.
 WIDE_GROUP = 0.01
 
@@ -58,13 +60,17 @@ def describe(
     refused: Sequence[str],
 ) -> tuple[list[str], list[str]]:
     """Warnings and notes about the budgets and their minima."""
-    warnings = [f"left out of the regression: {'; '.join(refused)}."] if refused else []
+    warnings: list[str] = []
     shown = ", ".join(f"{budget} ({budget.loss.size})" for budget in budgets[:20])
     more = f" and {len(budgets) - 20} more" if len(budgets) > 20 else ""
     notes = [f"{len(budgets)} budgets (runs in each): {shown}{more}."]
     widest = max(budgets, key=lambda budget: budget.spread)
     if widest.spread > WIDE_GROUP:
         notes.append(f"FLOPs of one budget differ by up to {widest.spread:.1%} from their mean, at {widest}.")
+    if refused:
+        share = 1.0 - sum(budget.loss.size for budget in usable) / sum(budget.loss.size for budget in budgets)
+        said = f"left out of the regression, with {share:.0%} of the runs: {'; '.join(refused)}."
+        (warnings if share > MAX_LEFT_OUT else notes).append(said)
     found = ", ".join(f"{np.exp(m.log_size[0]):.4g}" for m in minima)
     notes.append(f"minima at {found}.")
     if len(usable) == 2:

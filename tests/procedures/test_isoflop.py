@@ -147,10 +147,20 @@ class TestBudgets:
         keep = ((runs["C"] != BUDGETS[0]) | small) & ((runs["C"] != BUDGETS[1]) | few)
         made = fit(runs.subset(keep), procedure="isoflop", replicates=0)
         assert made.diagnostics.measures["budgets"] == 3
+        assert made.diagnostics.ok
+        (said,) = [note for note in made.diagnostics.notes if note.startswith("left out of the regression")]
+        assert "1e+18 FLOPs: fewer than 4 sizes (3 runs in all)" in said
+        assert "1e+17 FLOPs: the vertex of its parabola is at N =" in said
+        assert "outside its sizes" in said
+
+    def test_leaving_out_over_a_third_of_the_runs_is_a_reason_to_distrust(self) -> None:
+        runs = noisy(sd=0.0)
+        middle = {C: np.median(runs["N"][runs["C"] == C]) for C in BUDGETS}
+        sloping = [C in BUDGETS[:3] and N >= middle[C] for N, C in zip(runs["N"], runs["C"], strict=True)]
+        made = fit(runs.subset(~np.asarray(sloping)), procedure="isoflop", replicates=0)
+        assert made.diagnostics.measures["budgets"] == 2
         (warning,) = made.diagnostics.warnings
-        assert "1e+18 FLOPs: fewer than 4 sizes (3 runs in all)" in warning
-        assert "1e+17 FLOPs: the vertex of its parabola is at N =" in warning
-        assert "outside its sizes" in warning
+        assert warning.startswith("left out of the regression, with 41% of the runs: 1e+17 FLOPs")
 
     def test_seeds_of_one_size_count_as_one_size(self) -> None:
         """Means over seeds and single runs give one parabola where all sizes have as many seeds."""
