@@ -247,7 +247,9 @@ class Fit:
 def _with_derived(law: Law, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The parameters, and what the law derives from them."""
     drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
-    derived = law.derived(**{name: drawn[name] for name in law.parameters})
+    # a replicate that leaves a parameter at its bound may have no finite G or A: that draw is NaN or infinite
+    with np.errstate(all="ignore"):
+        derived = law.derived(**{name: drawn[name] for name in law.parameters})
     shape = next(iter(drawn.values())).shape
     return drawn | {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -20,6 +22,8 @@ ROOM = 8192
 # Lanes times rows that are held at a time; long tables get fewer lanes.
 HELD = 1 << 22
 BLOCK = 64
+# Fewer tasks than this are not worth another core.
+SHARE = 256
 # Two searches have met where the law gives every run the same log loss to so many nats.
 MEET = 1e-7
 # A stage on the way is left once a step promises to lower the objective by a hundred-thousandth, the last one by this
@@ -42,7 +46,9 @@ def search_all(
     stages: range | None = None,
     refine: bool = False,
 ) -> Ends:
-    """Minimise an objective from every start, in one compiled call.
+    """Minimise an objective from every start, in one compiled call on each core.
+
+    Where a task ends does not depend on how they are shared out.
 
     Parameters
     ----------
@@ -56,6 +62,7 @@ def search_all(
         The stages to go through; all of them by default.
     refine : bool
         Whether to go on in the last of them until a step promises less than rounding leaves of an objective.
+
     Returns
     -------
     Ends
@@ -63,14 +70,26 @@ def search_all(
     """
     assert_float64()
     total = len(starts)
-    room = max(ROOM, 1 << (total - 1).bit_length())
     stages = range(STAGES) if stages is None else stages
     search = Search(max(8, min(LANES, HELD // len(table.centre))))
     promise = np.full(STAGES, ON_THE_WAY)
     promise[stages[-1]] = END if refine else NEAR
-    queue = Queue(np.resize(starts, (room, starts.shape[1])), total, stages[0], stages[-1], promise)
-    ends = _search(objective, search, table, np.resize(np.asarray(which, dtype=np.int64), room), queue)
-    return Ends(*(np.asarray(values)[:total] for values in ends))
+    which = np.asarray(which, dtype=np.int64)
+
+    def follow(part: np.ndarray) -> list[np.ndarray]:
+        room = max(ROOM, 1 << (len(part) - 1).bit_length())
+        tasks = np.resize(starts[part], (room, starts.shape[1]))
+        queue = Queue(tasks, len(part), stages[0], stages[-1], promise)
+        ends = _search(objective, search, table, np.resize(which[part], room), queue)
+        return [np.asarray(values)[: len(part)] for values in ends]
+
+    # every other task for each core: neighbours in a grid of starts take alike long
+    cores = max(1, min(os.cpu_count() or 1, total // SHARE))
+    with ThreadPoolExecutor(cores) as pool:
+        parts = [np.arange(core, total, cores) for core in range(cores)]
+        found = list(pool.map(follow, parts))
+    order = np.argsort(np.concatenate(parts), kind="stable")
+    return Ends(*(np.concatenate(values)[order] for values in zip(*found, strict=True)))
 
 
 def _blocks(function: Any, *arrays: Any, size: int = BLOCK) -> Any:
