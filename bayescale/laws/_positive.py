@@ -7,7 +7,7 @@ from typing import Any
 
 from bayescale._float64 import jax, jnp
 
-__all__ = ["Positive"]
+__all__ = ["Positive", "log"]
 
 
 def _log_of(other: Any) -> Any:
@@ -102,3 +102,16 @@ class Positive:
     @classmethod
     def tree_unflatten(cls, _: None, children: tuple[Any, Any]) -> Positive:
         return cls(*children)
+
+
+def log(values: Any) -> Any:
+    """Natural logarithm of positive numbers; free where they remember it.
+
+    Examples
+    --------
+    >>> float(log(Positive(0.5)))
+    0.5
+    >>> float(log(1.0))
+    0.0
+    """
+    return values.log if isinstance(values, Positive) else jnp.log(values)

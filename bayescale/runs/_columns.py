@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from bayescale.errors import Problem, RunsError
 from bayescale.runs._cells import Numbers, is_blank, numbers, shown
 from bayescale.runs._messages import column_option, names
-from bayescale.runs._names import STANDARD, Unit, aliases_of, metric_named, split_unit, standard_name, unit_named
+from bayescale.runs._names import (
+    KNOWN,
+    OTHERS,
+    STANDARD,
+    Unit,
+    aliases_of,
+    metric_named,
+    split_unit,
+    standard_name,
+    unit_named,
+)
 from bayescale.runs._raw import RawTable
 
 __all__ = ["Resolution", "Source", "resolve"]
@@ -29,7 +39,7 @@ class Source:
     def read(self, raw: RawTable, name: str) -> Numbers:
         """The column in the standard unit."""
         plain = self.unit is None or self.unit == Unit(self.unit.text)
-        read = numbers(raw.frame[self.column].to_numpy(), quantities=plain and name in {"N", "D", "C", "U"})
+        read = numbers(raw.frame[self.column].to_numpy(), quantities=plain and name in {"N", "D", "C", "U", *OTHERS})
         return read if self.unit is None else Numbers(self.unit.convert(read.values), read.reasons)
 
 
@@ -55,7 +65,7 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     columns : mapping or None
         What the person settled: standard name -> table column, ``"COLUMN (UNIT)"``, or ``"none"``.
     extra : iterable of str
-        Other inputs a law needs, found by their exact name or in `columns`.
+        Other inputs a law needs, found by their exact name, by the aliases of `OTHERS`, or in `columns`.
 
     Returns
     -------
@@ -71,6 +81,8 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     for name in extra:
         if name not in found.sources and name in raw.frame.columns:
             found.sources[name] = Source(name)
+        elif name not in found.sources and name in OTHERS:
+            _find(found, raw, name)
     _check_sources(found, raw)
     return found
 
@@ -150,7 +162,7 @@ def _candidates(raw: RawTable, name: str, taken: set[str]) -> list[Source]:
 def _ambiguous(name: str, columns: list[str]) -> Problem:
     options = " or ".join(column_option(name, column) for column in columns[:3]) + (" or ..." if columns[3:] else "")
     return Problem(
-        f"{len(columns)} columns could be {name} ({STANDARD[name]}): {names(columns, 10)}; say which: {options}"
+        f"{len(columns)} columns could be {name} ({KNOWN[name]}): {names(columns, 10)}; say which: {options}"
     )
 
 

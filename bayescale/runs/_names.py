@@ -1,4 +1,4 @@
-"""What people call N, D, C, U and loss, and the units they write into a column's name."""
+"""What people call N, D, C, U, the loss and other inputs of laws, and the units they write into a column's name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import numpy as np
 
 from bayescale.compute import FLOPS_PER_PF_DAY
 
-__all__ = ["STANDARD", "Unit", "aliases_of", "metric_named", "split_unit", "standard_name", "unit_named"]
+__all__ = [
+    "KNOWN",
+    "OTHERS",
+    "STANDARD",
+    "Unit",
+    "aliases_of",
+    "metric_named",
+    "split_unit",
+    "standard_name",
+    "unit_named",
+]
 
 STANDARD = {
     "N": "parameters",
@@ -20,6 +30,12 @@ STANDARD = {
 }
 """Standard name -> what it holds."""
 
+OTHERS = {"S": "training steps", "B": "batch size, tokens"}
+"""Inputs that only some laws read, found by alias where a law asks for them and left alone otherwise."""
+
+KNOWN = STANDARD | OTHERS
+"""Every name with a meaning; each is a number above zero."""
+
 _ALIASES = {
     "N": """n nparams numparams numparameters nparameters params param parameters paramcount parametercount
         parameterscount totalparams totalparameters modelsize modelparams modelparameters size effectiveparams
@@ -28,10 +44,13 @@ _ALIASES = {
         nparamsnoembed""",
     "D": """d tokens ntokens numtoken numtokens tokennum tokencount tokenscount tokensseen seentokens totaltokens
         trainingtokens traintokens tokenstrained trainedtokens pretrainingtokens pretrainingdatasize trainingdatasize
-        datasize datatokens datasettokens datasetsizetokens""",
+        datasize datatokens datasettokens datasetsizetokens seenexamples examplesseen""",
     "C": """c flop flops totalflops totalflop trainingflop trainingflops trainflop trainflops computeflops compute
         trainingcompute traincompute totalcompute computebudget flopbudget flopsbudget budget""",
     "U": "u unique uniquetokens uniquetoken nuniquetokens tokensperepoch uniquedata uniquedatatokens",
+    "S": "s step steps nsteps numsteps trainstep trainsteps trainingsteps totalsteps currentsteps optimizersteps",
+    # "batch size" alone is as often a number of sequences
+    "B": "b batchtokens batchsizetokens batchsizeintokens tokensperbatch tokensperstep",
 }
 _LOOKUP = {alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()}
 # A loss that is an error bar, a copy made by an exporter, or part of another loss is not the loss.
@@ -90,6 +109,8 @@ _NO_FACTOR = {
     "N": {"params", "parameters"},
     "D": {"tokens"},
     "U": {"tokens"},
+    "S": {"steps"},
+    "B": {"tokens"},
     "C": {"flop", "flops"},
     "loss": {"nats", "nat", "natspertoken", "nats/token", "nattoken"},
 }

@@ -11,7 +11,7 @@ from bayescale.errors import Problem
 from bayescale.runs._cells import is_blank, shown
 from bayescale.runs._columns import Resolution
 from bayescale.runs._messages import column_option
-from bayescale.runs._names import STANDARD
+from bayescale.runs._names import KNOWN
 from bayescale.runs._raw import RawTable
 from bayescale.runs._values import Values
 
@@ -90,12 +90,12 @@ def duplicate_rows(raw: RawTable, mask: np.ndarray) -> list[tuple[int, int]]:
 def _cell_problems(found: Resolution, values: Values, name: str) -> dict[int, str]:
     """Place -> what is wrong, for one input."""
     read = values.read[name]
-    what = STANDARD.get(name, "an input of the law")
-    remedy = "" if name in {"loss"} or name not in STANDARD else _remedy(values, name)
+    what = KNOWN.get(name, "an input of the law")
+    remedy = "" if name in {"loss"} or name not in KNOWN else _remedy(values, name)
     expected = f"; {name} ({what}) is expected here"
     problems = {place: f"{reason}{expected}{remedy}" for place, reason in read.reasons.items()}
     with np.errstate(all="ignore"):
-        bad = ~np.isfinite(read.values) | ((read.values <= 0) & (name in STANDARD))
+        bad = ~np.isfinite(read.values) | ((read.values <= 0) & (name in KNOWN))
     for place in np.flatnonzero(bad):
         if place not in problems:
             problems[int(place)] = f"{_why(read.values[place])}{expected}, {_range(name)}{remedy}"
@@ -111,7 +111,7 @@ def _why(value: float) -> str:
 
 
 def _range(name: str) -> str:
-    return "finite and above zero" if name in STANDARD else "a finite number"
+    return "finite and above zero" if name in KNOWN else "a finite number"
 
 
 def _remedy(values: Values, name: str) -> str:

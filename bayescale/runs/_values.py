@@ -12,7 +12,7 @@ from bayescale.errors import Problem
 from bayescale.runs._cells import Numbers
 from bayescale.runs._columns import Resolution
 from bayescale.runs._messages import column_option, names
-from bayescale.runs._names import STANDARD, metric_named
+from bayescale.runs._names import KNOWN, STANDARD, metric_named
 from bayescale.runs._raw import RawTable
 
 __all__ = ["Values", "formulas", "missing", "read_values"]
@@ -79,7 +79,7 @@ def missing(raw: RawTable, found: Resolution, values: Values, needs: Sequence[st
     if needs is not None:
         wanted = [name for name in needs if name not in values]
         ambiguous = {part for name in wanted for part in (name, *_DERIVED.get(name, ())) if part in found.ambiguous}
-        problems = [found.ambiguous[name] for name in STANDARD if name in ambiguous]
+        problems = [found.ambiguous[name] for name in KNOWN if name in ambiguous]
         explained = [name for name in wanted if ambiguous & {name, *_DERIVED.get(name, ())}]
         return problems + [_absent(raw, found, name) for name in wanted if name not in explained]
     problems = list(found.ambiguous.values())
@@ -103,7 +103,7 @@ def _third(name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _absent(raw: RawTable, found: Resolution, name: str) -> Problem:
-    what = f"no column holds {name} ({STANDARD[name]})" if name in STANDARD else f"there is no column {name!r}"
+    what = f"no column holds {name} ({KNOWN[name]})" if name in KNOWN else f"there is no column {name!r}"
     if name in found.ignored:
         what = f"{name} is set aside with --column {name}=none, and is needed"
     if name in found.unreadable:

@@ -12,7 +12,12 @@ from bayescale.laws import Law, get, names
 from bayescale.laws._law import REGISTRY
 from bayescale.prior import Prior
 
-PROMISED = {"chinchilla", "chinchilla-tied", "power-N", "power-D", "power-C", "power-C-no-floor"}
+PROMISED = {
+    *("chinchilla", "chinchilla-tied", "power-N", "power-D", "power-C", "power-C-no-floor"),
+    *("kaplan", "kaplan-N", "kaplan-D", "kaplan-C", "kaplan-steps", "kaplan-floor", "kappa", "over-training"),
+    *("data-constrained", "data-constrained-D", "data-constrained-geometric", "shifted", "multiplicative", "bounded"),
+    *("m1", "m2", "m3", "m4", "bnsl-1", "bnsl-2", "farseer"),
+}
 E = Prior("LogNormal", 0.5, 0.4)
 
 
@@ -57,6 +62,7 @@ def test_one_class_is_a_whole_law(toy: Callable[[], type[Law]]) -> None:
         ({"priors": {"E": E, "a": E, "alpha": E}}, r"priors \['E', 'a', 'alpha'\], parameters \['E', 'a'\]"),
         ({"priors": None}, r"priors \[\], parameters \['E', 'a'\]"),
         ({"loss": lambda self, N, E, a: E + a / N}, r"keyword-only .*parameters \[\]"),
+        ({"falls_in": ("D",)}, r"Toy.falls_in names \('D',\), but the inputs are \('N',\)"),
         ({"formula": None}, "Toy needs a formula"),
         ({"formula": ""}, "Toy needs a formula"),
         ({"citation": None}, "Toy needs a citation"),
