@@ -20,7 +20,8 @@ __all__ = ["Density", "Table", "pad"]
 
 # A law is a sum of contributions to the loss, so its posterior ridges (a higher floor against a smaller term) are
 # straight lines in the contributions themselves and curved in their logarithms. Softplus is the identity above a bend
-# and a logarithm below it; the bend sits at this fraction of the prior median.
+# and a logarithm below it; the bend sits at this fraction of the prior median. It is for the parameters in which the law
+# is linear; others that are positive, such as exponents, go by their logarithm.
 BEND = 1.0 / 8.0
 FINE = 4096
 # A longer table is read in blocks of this many runs, small enough for everything about a block to stay in the cache.
@@ -102,19 +103,20 @@ class Density:
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
         """The blocks, the law's parameters first and ``sigma`` first among the noise's."""
-        law = self.model.law.parameters
+        law = self.model.law
         free = {name: prior for name, prior in self.model.priors.items() if not prior.fixed}
-        groups: dict[tuple[bool, str, tuple[bool, ...]], list[str]] = {}
+        groups: dict[tuple[bool, bool, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            groups.setdefault((name not in law, prior.family, ends), []).append(name)
+            key = (name not in law.parameters, name in law.linear, prior.family, ends)
+            groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
-        return tuple(self._block(tuple(names), [free[name] for name in names], not key[0]) for key, names in ordered)
+        return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
 
-    def _block(self, names: tuple[str, ...], priors: list[Prior], of_law: bool) -> _Block:
+    def _block(self, names: tuple[str, ...], priors: list[Prior], linear: bool) -> _Block:
         distribution = priors[0].together(priors)
-        if of_law and distribution.support is constraints.positive:
+        if linear and distribution.support is constraints.positive:
             return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
         return _Block(names, distribution, biject_to(distribution.support))
 

@@ -38,7 +38,7 @@ class Bounded(Law):
     citation = "arXiv:2209.06640"
     loss_unit = "as in the table"
     priors = dict(Chinchilla.priors) | {"H": Prior.parse("LogNormal(log(5), 1.0)")}
-    linear = ("E",)
+    linear = ()
     falls_in = ()
 
     @property

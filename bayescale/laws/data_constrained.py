@@ -59,8 +59,7 @@ class DataConstrained(Law):
         "lambda_D": Prior.parse("LogNormal(log(0.1), 0.8)"),
         "lambda_N": Prior.parse("LogNormal(log(0.2), 1.0)"),
     }
-    # the size that data can fill follows a and b, in which the loss is therefore not linear
-    linear = ("E",)
+    linear = ()
     falls_in = ()
 
     def loss(

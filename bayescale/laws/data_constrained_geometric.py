@@ -45,7 +45,7 @@ class DataConstrainedGeometric(Law):
         "delta_D": Prior.parse("Beta(1, 8)"),
         "delta_N": Prior.parse("Beta(1, 4)"),
     }
-    linear = ("E",)
+    linear = ()
     falls_in = ()
 
     @property

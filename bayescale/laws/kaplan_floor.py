@@ -45,7 +45,7 @@ class KaplanFloor(Law):
         "alpha_N": Prior.parse("LogNormal(log(0.3), 0.4)"),
         "alpha_D": Prior.parse("LogNormal(log(0.3), 0.4)"),
     }
-    linear = ("E",)
+    linear = ()
     # where one of the two terms is small, the power 1 / alpha_D of the bracket puts it below the last digit
     falls_in = ()
 

@@ -6,7 +6,6 @@ import math
 from itertools import product
 
 import numpy as np
-from scipy.stats import qmc
 
 from bayescale.laws import Law
 from bayescale.optimisation.coordinates import Coordinates
@@ -44,6 +43,8 @@ def from_priors(law: Law, coordinates: Coordinates, count: int, seed: int = 0) -
     The quantiles are a scrambled Sobol' sequence, so that a few hundred fill the space evenly.
     """
     order = max(count - 1, 1).bit_length()
+    from scipy.stats import qmc  # takes half a second to load
+
     quantiles = qmc.Sobol(len(coordinates.names), rng=np.random.default_rng(seed)).random_base2(order)[:count]
     generator = np.random.default_rng(seed)
     columns = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import Akima1DInterpolator
 
 from bayescale.procedures._isoflop_budgets import Budget, cells
 
@@ -138,6 +137,8 @@ def akima_minima(budget: Budget, losses: np.ndarray) -> Minima:
     """
     cell = cells(budget.log_size, APART)
     x, y = cell_means(cell, budget.log_size), np.log(cell_means(cell, losses)).T
+    from scipy.interpolate import Akima1DInterpolator  # slow to load, and seldom needed
+
     cubic, square, linear, constant = Akima1DInterpolator(x, y, axis=0).c
     with np.errstate(invalid="ignore", divide="ignore"):
         root = np.sqrt(square**2 - 3.0 * cubic * linear)

@@ -88,6 +88,17 @@ def test_loss_falls_in_every_input(law: Law, loss: Loss, theta: Theta, columns: 
             assert (there < here).mean() > 0.5, f"twice the {name} hardly ever lowers the loss"
 
 
+def test_the_loss_is_linear_in_what_the_law_says(law: Law, loss: Loss, theta: Theta, columns: Columns) -> None:
+    if not law.linear:
+        return
+    generator = np.random.default_rng(0)
+    weights = {name: generator.uniform(0.1, 3.0, (2, 200)) for name in law.linear}
+    both = theta | {name: theta[name] * weights[name].sum(axis=0) for name in law.linear}
+    each = [theta | {name: theta[name] * weights[name][half] for name in law.linear} for half in (0, 1)]
+    # additive, and so homogeneous; terms of a few nats to ten digits
+    np.testing.assert_allclose(loss(both, *columns), sum(loss(part, *columns) for part in each), rtol=1e-10)
+
+
 def test_vectorised_over_draws_and_runs_is_the_scalar_formula(
     law: Law, loss: Loss, theta: Theta, columns: Columns
 ) -> None:
