@@ -20,8 +20,8 @@ __all__ = ["Density", "Table", "pad"]
 
 # A law is a sum of contributions to the loss, so its posterior ridges (a higher floor against a smaller term) are
 # straight lines in the contributions themselves and curved in their logarithms. Softplus is the identity above a bend
-# and a logarithm below it; the bend sits at this fraction of the prior median. It is for the parameters in which the law
-# is linear; others that are positive, such as exponents, go by their logarithm.
+# and a logarithm below it; the bend sits at this fraction of the prior median. That is for the parameters in which the
+# law is linear; others that are positive, such as exponents, go by their logarithm.
 BEND = 1.0 / 8.0
 FINE = 4096
 # A longer table is read in blocks of this many runs, small enough for everything about a block to stay in the cache.
