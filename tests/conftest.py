@@ -73,7 +73,7 @@ def simulated_fit(simulate: Callable[..., Runs]) -> Fit:
     """The Chinchilla law, Student-t noise, 200 simulated runs."""
     from bayescale.procedures import fit
 
-    return fit(simulate(), draws=500, seed=3, fallback=False)
+    return fit(simulate(), draws=500, seed=3)
 
 
 @pytest.fixture(scope="session")

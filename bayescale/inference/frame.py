@@ -13,6 +13,8 @@ __all__ = ["Frame", "adapted", "frame_at", "log_jacobian", "pull_back", "to_whit
 # Up to this length a matrix times a vector is written as a sum of products, which the compiler fuses with what stands
 # around it; a `dot` it does not.
 SMALL = 32
+# Chains that moved less than this, in units of what was expected of them, have nothing to say of the width.
+STUCK = 1e-8
 
 
 class Frame(NamedTuple):
@@ -91,11 +93,14 @@ def frame_at(
 def adapted(frame: Frame, x: np.ndarray, apart: bool) -> Frame:
     """The frame in which draws `x` (chain, draw, dim) of this one have mean zero and unit covariance.
 
-    Where the chains are in separate modes (`apart`), the spread is that within chains.
+    Where the chains are in separate modes (`apart`), the spread is that within chains. Chains that are stuck leave the
+    frame as it is.
     """
     dim = x.shape[-1]
     around = x.mean(axis=1, keepdims=True) if apart else x.mean(axis=(0, 1), keepdims=True)
     values, vectors = np.linalg.eigh(np.cov((x - around).reshape(-1, dim), rowvar=False).reshape(dim, dim))
+    if not values.max() > STUCK:
+        return frame
     # a direction in which nothing moved stays as wide as a thousandth of the others
     stretch = vectors * np.sqrt(np.maximum(values, 1e-6 * values.max()))
     middle = frame.middle + frame.stretch @ x.reshape(-1, dim).mean(axis=0)

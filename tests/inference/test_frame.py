@@ -7,7 +7,7 @@ import pytest
 
 from bayescale._float64 import jax
 from bayescale.inference.density import Density, Table
-from bayescale.inference.frame import Frame, frame_at, log_jacobian, to_whitened, to_z
+from bayescale.inference.frame import Frame, adapted, frame_at, log_jacobian, to_whitened, to_z
 from bayescale.model import Model
 
 
@@ -60,3 +60,26 @@ def test_the_law_widens_with_the_noise() -> None:
     made = frame(3, 1)
     near, far = (np.asarray(jax.jacobian(lambda x: to_z(made, x))(np.array([0, 0, 0, s]))[:3, :3]) for s in (0.0, 3.0))
     assert (np.linalg.svd(far, compute_uv=False) > np.linalg.svd(near, compute_uv=False)).all()
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_draws_are_white_in_the_frame_adapted_to_them(apart: bool) -> None:
+    made = frame(3, 2)
+    generator = np.random.default_rng(4)
+    root = generator.normal(size=(5, 5)) + 2.0 * np.eye(5)
+    x = generator.normal(size=(4, 500, 5)) @ root.T + 3.0
+    x += np.array([-20.0, -20.0, 20.0, 20.0])[:, None, None] if apart else 0.0
+    z = to_z(made, x)
+    white = to_whitened(adapted(made, x, apart), z)
+    spread = white - white.mean(axis=1, keepdims=True) if apart else white
+    np.testing.assert_allclose(np.cov(spread.reshape(-1, 5), rowvar=False), np.eye(5), atol=1e-2 if apart else 1e-8)
+    np.testing.assert_allclose(white.reshape(-1, 5).mean(axis=0), 0.0, atol=1e-8)
+    # and once more, from the frame that was adapted: the same
+    again = to_whitened(adapted(adapted(made, x, apart), white, apart), z)
+    spread = again - again.mean(axis=1, keepdims=True) if apart else again
+    np.testing.assert_allclose(np.cov(spread.reshape(-1, 5), rowvar=False), np.eye(5), atol=1e-2 if apart else 1e-8)
+
+
+def test_chains_that_are_stuck_leave_the_frame_alone() -> None:
+    made = frame(3, 2)
+    assert adapted(made, np.zeros((1, 50, 5)), apart=False) is made
