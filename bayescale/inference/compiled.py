@@ -18,7 +18,7 @@ from bayescale.inference.frame import Frame, pull_back, to_z
 from bayescale.inference.sampler import Kernel
 from bayescale.model import Model
 
-__all__ = ["BATCH", "TRACES", "constrain", "evaluate", "start_chains", "step_chains", "unconstrain"]
+__all__ = ["BATCH", "TRACES", "constrain", "evaluate", "start_chains", "step_chains", "trace_density", "unconstrain"]
 
 # How often each function below has been traced. A second fit of an equal model to a table of similar size must leave
 # this unchanged; the tests hold that.
@@ -27,6 +27,12 @@ BATCH = 256
 # Points that are measured side by side; one after the other above LONG_TABLE rows (padded), to spare memory.
 TOGETHER = 4
 LONG_TABLE = 1 << 13
+
+
+def trace_density(model: Model, tables: Table) -> None:
+    """Trace the density, on which the other functions here stand, so that two threads need not do it twice."""
+    density = Density(model, jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape[1:], array.dtype), tables))
+    jax.eval_shape(density.measure, jax.ShapeDtypeStruct((density.dim,), float))
 
 
 @partial(jax.jit, static_argnames=("model",))

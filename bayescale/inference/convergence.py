@@ -83,5 +83,7 @@ def pareto_smoothed(log_weight: np.ndarray) -> tuple[np.ndarray, float]:
     from arviz_stats.base.array import array_stats
 
     # it takes minus the log weights, as leave-one-out has them from log likelihoods
-    smooth, pareto_k = array_stats.psislw(-log_weight)
-    return smooth, float(pareto_k)
+    # weights that differ by hundreds of orders of magnitude overflow in the fit of their tail
+    with np.errstate(all="ignore"):
+        smooth, pareto_k = array_stats.psislw(-log_weight)
+    return smooth, float(pareto_k) if np.isfinite(pareto_k) else float("inf")

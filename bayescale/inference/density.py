@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,6 +181,9 @@ class Density:
 
     def measure(self, z: Any) -> tuple[Any, Any]:
         """The potential and its gradient, long tables block by block."""
+        return _measure(self.model, self.table, z)
+
+    def _measured(self, z: Any) -> tuple[Any, Any]:
         rows = self.table.weight.size
         if rows <= BLOCK:
             return jax.value_and_grad(self.potential)(z)
@@ -196,3 +199,9 @@ class Density:
         pinned = {name: prior.arguments[0] for name, prior in self.model.priors.items() if prior.fixed}
         predicted = self.model.predictive(table.columns, pinned | dict(theta))
         return log_likelihood(predicted, table.log_loss, table.weight)
+
+
+# Traced once for a model and a size of table, wherever it is used: tracing takes longer than compiling.
+@partial(jax.jit, static_argnames=("model",), inline=True)
+def _measure(model: Model, table: Table, z: Any) -> tuple[Any, Any]:
+    return Density(model, table)._measured(z)

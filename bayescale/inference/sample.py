@@ -116,6 +116,7 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
         chance = _chances(kernel, np.random.default_rng(0), chains, dim)
         compiled.step_chains(model, kernel, _devices(chains), tables, frames, states, chance)
 
+    compiled.trace_density(model, tables)
     with ThreadPoolExecutor(max_workers=1) as pool:
         if tables.weight.shape[1] <= AHEAD:
             pool.submit(call)

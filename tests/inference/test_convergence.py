@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescale.inference.convergence import MAX_RHAT, convergence
+from bayescale.inference.convergence import MAX_RHAT, convergence, pareto_smoothed
 
 
 def split_rhat(draws: np.ndarray) -> float:
@@ -103,3 +103,10 @@ def test_the_tail_is_that_of_the_outer_twentieths() -> None:
     found = convergence({"x": generator.standard_normal((4, 2000)) * np.exp(spread)})
     assert found.ess_tail["x"] < 0.4 * found.ess_bulk["x"]
     assert found.min_ess == found.ess_tail["x"]
+
+
+def test_weights_of_any_size_have_a_tail_or_none() -> None:
+    generator = np.random.default_rng(0)
+    assert pareto_smoothed(generator.normal(size=1000))[1] < 0.7
+    for spread in (1e2, 1e4, 1e300):
+        assert not pareto_smoothed(spread * generator.normal(size=1000))[1] < 0.7
