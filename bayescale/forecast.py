@@ -28,7 +28,7 @@ __all__ = [
 
 Draws = Mapping[str, Any]
 
-EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24"}
+EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24", "U": "100B", "S": "1e5"}
 
 
 @partial(jax.jit, static_argnames=("law",))

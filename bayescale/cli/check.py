@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
         "laws": laws,
     }
     lines = [str(found), "what each law could learn:"]
-    lines += [f"  {name:<18}{'yes' if law['fits'] else 'no '}  {law['why']}" for name, law in laws.items()]
+    wide = 2 + max(map(len, laws), default=0)
+    lines += [f"  {name:<{wide}}{'yes' if law['fits'] else 'no '}  {law['why']}" for name, law in laws.items()]
     emit(document, "\n".join(lines), arguments.json)
     return 0 if found.ok else 2
 

@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "N_convention": law.N_convention,
             }
         )
-    text = "\n".join(f"{row['name']:<18}{row['formula']}\n{'':<18}{row['reference']}" for row in rows)
+    wide = 2 + max(len(name) for name in names())
+    text = "\n".join(f"{row['name']:<{wide}}{row['formula']}\n{'':<{wide}}{row['reference']}" for row in rows)
     emit(rows, text, arguments.json)
     return 0

@@ -163,7 +163,7 @@ class TestRefusals:
         [
             (["--nosuch"], "unrecognized arguments: --nosuch"),
             (["--law", "chinchila"], "there is no law called 'chinchila' (did you mean chinchilla?)"),
-            (["--procedure", "mcmc"], "there is no procedure called 'mcmc'; the procedures are envelope, huber, isoflop"),
+            (["--procedure", "mcmc"], "there is no procedure called 'mcmc'; the procedures are envelope, huber"),
             (["--noise", "gauss"], "unknown noise 'gauss'; the noises are laplace, normal, student-t"),
             (["--noise", "normal(D"], "cannot read the noise 'normal(D'"),
             (["--noise", "normal(batch)"], "batch"),
