@@ -181,7 +181,8 @@ def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[s
     for name, draws in samples.theta.items():
         if not np.isfinite(found.rhat[name]):
             continue
-        sd = check.sd[name]
+        # the larger of the two: importance sampling that misses a long tail finds too small a sd along with it
+        sd = max(check.sd[name], float(draws.std()))
         error = math.sqrt(1.0 / check.ess + 1.0 / max(found.ess_bulk[name], 1.0))
         gap = abs(float(draws.mean()) - check.mean[name]) / sd
         # six Monte Carlo standard errors, and a size that would change what somebody reads off

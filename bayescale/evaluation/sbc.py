@@ -15,7 +15,8 @@ from bayescale.model import Model
 
 __all__ = ["Calibration", "calibrate", "isoflop_design"]
 
-THIN = 4
+# Ranks are uniform among independent draws only: many are made, and few kept.
+DRAWS, THIN = 1600, 8
 BINS = 20
 
 
@@ -109,7 +110,7 @@ def calibrate(model: Model, columns: Mapping[str, np.ndarray], tables: int = 500
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
     simulate = jax.jit(jax.vmap(lambda theta, key: model.predictive(columns, theta).sample(key)))
     log_losses = np.asarray(simulate(truth, jax.random.split(jax.random.key(seed + 2), tables)))
-    theta, diverging = sample_tables(model, columns, log_losses, seed=seed)
+    theta, diverging = sample_tables(model, columns, log_losses, draws=DRAWS, seed=seed)
     draws = {name: theta.get(name, np.broadcast_to(truth[name][:, None], diverging.shape)) for name in model.priors}
     draws = {name: values[:, ::THIN] for name, values in draws.items()}
     keys = jax.random.split(jax.random.key(seed + 3), tables)

@@ -22,7 +22,7 @@ CANDIDATES = 512
 FIRST_DRAWS = 250
 # One chain a table, judged by its halves: these many effective draws, and no more than this R-hat.
 MAX_RHAT = 1.03
-MIN_ESS = 100
+MIN_ESS = 200
 
 
 def _run(

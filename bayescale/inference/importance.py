@@ -16,9 +16,9 @@ from bayescale.model import Model
 
 __all__ = ["Importance", "importance"]
 
-DRAWS = 4 * compiled.BATCH
+DRAWS = 8 * compiled.BATCH
 DEGREES = 6.0
-# Beyond this many rows a thousand more evaluations cost more than they tell.
+# Beyond this many rows two thousand more evaluations cost more than they tell.
 MAX_ROWS = 1 << 17
 
 
