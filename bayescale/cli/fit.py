@@ -169,7 +169,7 @@ def fit_document(fitted: Fit) -> dict[str, Any]:
         "n_runs": fitted.record.table["n_runs"],
         "n_dropped": fitted.record.table["n_dropped"],
         "table": fitted.record.table,
-        "parameters": {str(name): {key: float(row[key]) for key in PARAMETER_KEYS} for name, row in summary.iterrows()},
+        "parameters": {str(name): {key: row.get(key) for key in PARAMETER_KEYS} for name, row in summary.iterrows()},
         "diagnostics": diagnostics,
         "seconds": fitted.record.seconds,
         "versions": fitted.record.versions,

@@ -20,7 +20,7 @@ __all__ = ["Summary", "describe", "summarise", "verdict"]
 class Summary(pd.DataFrame):
     """A DataFrame, one row a parameter, that prints the verdict of the fit above itself.
 
-    Columns: ``estimate`` (what the whole table gives; NaN for a posterior), ``mean, sd, q05, q25, median, q75, q95``,
+    Columns: ``estimate`` (what the whole table gives; not for a posterior), ``mean, sd, q05, q25, median, q75, q95``,
     and ``rhat, ess_bulk, ess_tail`` (NaN unless the draws are a Markov chain's). Slices and copies are plain
     DataFrames.
     """
@@ -61,9 +61,9 @@ def summarise(fit: Fit) -> Summary:
     rows: dict[str, dict[str, Any]] = {}
     for name, values in draws.items():
         judged = chains is not None and name in chains.rhat
-        estimate = None if fit.estimate is None else fit.estimate[name]
+        estimate = {} if fit.estimate is None else {"estimate": fit.estimate[name]}
         rows[name] = (
-            {"estimate": estimate}
+            estimate
             | interval(values)
             | {
                 "rhat": chains.rhat[name] if chains and judged else None,
