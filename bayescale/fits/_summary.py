@@ -95,7 +95,8 @@ def describe(fit: Fit) -> str:
         "bootstrap": ["estimate", "sd", "q05", "median", "q95"],
         "point": ["estimate"],
     }[fit.kind]
-    lines += ["", pd.DataFrame(fit.summary())[columns].to_string(float_format=_number)]
+    summary = pd.DataFrame(fit.summary())
+    lines += ["", summary[[column for column in columns if column in summary]].to_string(float_format=_number)]
     if record.model and fit.kind == "posterior":
         lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in record.model["priors"].items())]
     measures = fit.diagnostics.measures
