@@ -176,28 +176,42 @@ def score(cell: Cell, seed: int, procedure: str) -> Iterator[dict[str, Any]]:
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """Over the tables of a cell: how many were answered, bias, error, coverage with its standard error, and width."""
+    """Over the tables of a cell: how many were answered, bias, error, coverage with its standard error, and width.
 
-    def one(group: pd.DataFrame) -> pd.Series:
-        answered = group.dropna(subset=["covered"])
-        error = np.log(answered["estimate"] / answered["truth"])
-        count, covered = len(answered), answered["covered"].mean() if len(answered) else np.nan
-        return pd.Series(
-            {
-                "tables": len(group),
-                "answered": count,
-                "trusted": answered["trusted"].astype(float).mean() if count else np.nan,
-                "bias": error.mean(),
-                "rmse": np.sqrt((error**2).mean()),
-                "coverage": covered,
-                "coverage_se": np.sqrt(0.9 * 0.1 / count) if count else np.nan,
-                "width": np.log(answered["high"] / answered["low"]).median(),
-                "seconds": group["seconds"].median(),
-            }
-        )
-
+    Errors and widths are those of log N*, and relative to the truth for the exponent and the loss.
+    """
+    answered = rows.dropna(subset=["covered"]).copy()
+    sizes = answered["quantity"].str.startswith("N*")
+    with np.errstate(invalid="ignore"):
+        ratio = answered["estimate"] / answered["truth"]
+        answered["error"] = np.where(sizes, np.log(ratio), ratio - 1.0)
+        spread = np.log(answered["high"] / answered["low"])
+        answered["width"] = np.where(sizes, spread, (answered["high"] - answered["low"]) / answered["truth"])
     keys = ["cell", "procedure", "quantity"]
-    return rows.groupby(keys, sort=False).apply(one, include_groups=False).reset_index()
+    groups = answered.groupby(keys, sort=False)
+    summary = pd.DataFrame({"tables": rows.groupby(keys, sort=False).size()})
+    summary["answered"] = groups.size()
+    summary["answered"] = summary["answered"].fillna(0).astype(int)
+    summary["trusted"] = groups["trusted"].apply(lambda said: said.astype(float).mean())
+    summary["bias"] = groups["error"].mean()
+    summary["rmse"] = groups["error"].apply(lambda error: float(np.sqrt(np.square(error).mean())))
+    summary["coverage"] = groups["covered"].mean()
+    summary["coverage_se"] = np.sqrt(0.9 * 0.1 / summary["answered"].where(summary["answered"] > 0))
+    summary["width"] = groups["width"].median()
+    summary["seconds"] = groups["seconds"].median()
+    return summary.reset_index()
+
+
+def markdown(summary: pd.DataFrame, quantity: str, column: str = "coverage") -> str:
+    """A table for the page: one row a cell, one column a procedure; empty where fewer than half were answered."""
+    part = summary[summary["quantity"] == quantity]
+    shown = part[part["answered"] >= 0.5 * part["tables"]].pivot(index="cell", columns="procedure", values=column)
+    names = [name for name in SETTINGS if name in shown]
+    lines = [f"| {quantity} | {' | '.join(f'`{name}`' for name in names)} |", "|---" * (1 + len(names)) + "|"]
+    for cell in (cell.name for cell in CELLS if cell.name in shown.index):
+        values = [shown.loc[cell, name] for name in names]
+        lines.append(f"| {cell} | {' | '.join('' if np.isnan(v) else f'{v:.2f}' for v in values)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -227,8 +241,10 @@ def main() -> None:
     summary = summarise(rows)
     summary.to_csv(RESULTS / "procedures.csv", index=False, float_format="%.4g")
     draw(summary, RESULTS / "procedures.png")
-    shown = summary[summary["quantity"] == "N_exponent"].pivot(index="cell", columns="procedure", values="coverage")
-    print(shown.reindex([cell.name for cell in CELLS if cell.name in shown.index]).round(3).to_string())
+    for quantity in ("N_exponent", "N*@100x", "loss@100x"):
+        print(f"\ncoverage of nominal 90 % intervals\n{markdown(summary, quantity)}")
+    print(f"\nbias of the exponent\n{markdown(summary, 'N_exponent', 'bias')}")
+    print(f"\ntables of a cell: {summary['tables'].min()} to {summary['tables'].max()}")
 
 
 if __name__ == "__main__":

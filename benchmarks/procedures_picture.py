@@ -35,6 +35,8 @@ def draw(summary: pd.DataFrame, path: Path) -> Path:
             marker, colour = MARKERS[name]
             shift = 0.13 * (place - (len(names) - 1) / 2)
             known = [(row, part.loc[(cell, name)]) for row, cell in enumerate(cells) if (cell, name) in part.index]
+            # of tables that are mostly refused, the few that are left say nothing
+            known = [(row, point) for row, point in known if point["answered"] >= 0.5 * point["tables"]]
             axes.errorbar(
                 [point["coverage"] for _, point in known],
                 [row + shift for row, _ in known],
@@ -45,7 +47,7 @@ def draw(summary: pd.DataFrame, path: Path) -> Path:
                 lw=0.7,
                 label=name,
             )
-        axes.set_xlim(-0.02, 1.02)
+        axes.set_xlim(0.48, 1.02)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("coverage of the 90 % interval")
         axes.grid(True, axis="x", lw=0.4, color="0.88")
