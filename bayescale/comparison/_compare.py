@@ -14,14 +14,14 @@ from bayescale.comparison._answers import QUANTITIES, Answer, Quantity, at_budge
 from bayescale.comparison._comparison import Comparison
 from bayescale.comparison._heldout import score, split
 from bayescale.comparison._pairs import Pairs, common_resamples, refit
-from bayescale.comparison._plan import Plan, as_runs, chosen, default_flops, fast
+from bayescale.comparison._plan import Plan, chosen, default_flops, fast
 from bayescale.comparison._sensitivity import sensitivity
 from bayescale.comparison._variants import variants
 from bayescale.comparison._verdict import differences, judge
 from bayescale.errors import BayescaleError, FitError
 from bayescale.forecast import check_budgets
 from bayescale.laws import Law
-from bayescale.procedures import get
+from bayescale.procedures import as_runs, get
 from bayescale.procedures._procedure import Progress
 from bayescale.runs import Runs
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bayescale.errors import FitError
 from bayescale.fits import Fit
@@ -19,7 +17,7 @@ from bayescale.procedures import Procedure, fit, get, names
 from bayescale.procedures._settings import parse_settings
 from bayescale.runs import Runs
 
-__all__ = ["Plan", "as_runs", "chosen", "columns_needed", "default_flops", "fast", "has_setting"]
+__all__ = ["Plan", "chosen", "columns_needed", "default_flops", "fast", "has_setting"]
 
 # Without a budget of one's own, the answers are compared where people use them: beyond the table, not far beyond.
 REACH = 10.0
@@ -182,15 +180,6 @@ def columns_needed(
 ) -> tuple[str, ...]:
     """The columns that a table must have for a comparison: those of the law, the loss, and those of the noise."""
     return Plan(law=law, noise=noise).columns(chosen(procedures))
-
-
-def as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], needs: Sequence[str]) -> Runs:
-    """A table in whichever form it is given."""
-    if isinstance(runs, Runs):
-        return runs
-    if isinstance(runs, Mapping) and not isinstance(runs, pd.DataFrame):
-        return Runs.read(pd.DataFrame(dict(runs)), needs=tuple(needs))
-    return Runs.read(runs, needs=tuple(needs))
 
 
 def default_flops(runs: Runs) -> tuple[float, ...]:

@@ -19,9 +19,7 @@ from bayescale.model import Model
 __all__ = ["Modes", "find_modes"]
 
 STARTS = 16
-# Above this many rows (padded) few starts are enough: a posterior that so many runs leave with several modes has them
-# far apart.
-LONG_TABLE = 1 << 13
+# For long tables few starts are enough: a posterior that so many runs leave with several modes has them far apart.
 FEW_STARTS = 4
 CLIMBS = 300
 NEWTON_STEPS = 40
@@ -181,7 +179,7 @@ def _starts(model: Model, measure: Measure, candidates: Mapping[str, np.ndarray]
     z = np.asarray(compiled.unconstrain(model, dict(candidates)))
     heights, _ = measure(z)
     best = np.argsort(np.where(np.isfinite(heights), heights, np.inf), axis=1, kind="stable")
-    return z[best[:, : STARTS if rows <= LONG_TABLE else FEW_STARTS]]
+    return z[best[:, : STARTS if rows <= compiled.LONG_TABLE else FEW_STARTS]]
 
 
 def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]) -> list[Modes]:

@@ -18,7 +18,7 @@ from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, converg
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.importance import Importance, importance
-from bayescale.inference.mode import LONG_TABLE, Modes, find_modes
+from bayescale.inference.mode import Modes, find_modes
 from bayescale.inference.sampler import Kernel, Sampler
 from bayescale.model import Model
 
@@ -69,7 +69,7 @@ class Samples(NamedTuple):
 
 def _locate(model: Model, tables: Table, density: Density, seed: int) -> Modes:
     """The modes of the one table, searched from the best of many draws from the prior."""
-    screened = SCREENED if tables.weight.shape[1] <= LONG_TABLE else SCREENED // 8
+    screened = SCREENED if tables.weight.shape[1] <= compiled.LONG_TABLE else SCREENED // 8
     drawn = model.sample_priors(screened, seed)
     modes = find_modes(model, tables, {name: drawn[name] for name in density.names})[0]
     if not np.isfinite(modes.masses[0]):

@@ -76,20 +76,7 @@ class Frontier(Law):
         return N_exponent, 1.0 - N_exponent
 
     def check_targets(self, columns: Collection[str], theta: Mapping[str, Any]) -> None:
-        """Refuse a forecast that this law cannot make.
-
-        Parameters
-        ----------
-        columns : collection of str
-            What is given of the runs to forecast.
-        theta : mapping of str to array
-            Draws of the parameters.
-
-        Raises
-        ------
-        TargetError
-            Runs with N or D of their own, which may lie off the frontier; or the fit does not give the loss.
-        """
+        """Refuse runs with N or D of their own, and forecasts where the fit gives no loss; see `Law.check_targets`."""
         if {"N", "D"} & set(columns):
             raise TargetError(
                 "frontier gives the loss of the compute-optimal run of a budget, not of a run with N and D of its own: "

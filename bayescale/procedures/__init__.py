@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from bayescale.procedures._procedure import REGISTRY, Procedure, Progress
 from bayescale.procedures._settings import describe_settings, parse_settings
 from bayescale.runs import Runs
 
-__all__ = ["NUTS", "Procedure", "describe_settings", "fit", "get", "names", "reference_for"]
+__all__ = ["NUTS", "Procedure", "as_runs", "describe_settings", "fit", "get", "names", "reference_for"]
 
 # A reference run this far outside the table (a factor) would leave scale parameters without meaning for its runs.
 FAR = 100.0
@@ -139,14 +139,15 @@ def fit(
     parsed = Noise.parse(chosen.default_noise if noise is None else noise)
     named = chosen.default_law if law is None else law
     made = get_law(named)() if isinstance(named, str) else named
-    table = _as_runs(runs, (*made.inputs, *parsed.columns, *chosen.needs, "loss"))
+    table = as_runs(runs, (*made.inputs, *parsed.columns, *chosen.needs, "loss"))
     if isinstance(named, str):
         made = reference_for(made, table)
     model = Model(made, parsed).with_priors(**dict(priors or {}))
     return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
 
 
-def _as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], needs: tuple[str, ...]) -> Runs:
+def as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], needs: Sequence[str]) -> Runs:
+    """A table of runs in whichever form it is given, with the columns that are needed."""
     if isinstance(runs, Runs):
         return runs
     needs = tuple(dict.fromkeys(needs))

@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayescale.errors import FitError
+from bayescale.errors import FitError, RunsError
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.procedures._frontier_fit import GAMMAS, MIN_LOSSES, fit_frontier_loss, regress
 from bayescale.procedures._procedure import Procedure
+from bayescale.runs import Runs
 
 __all__ = ["FrontierProcedure"]
 
@@ -19,7 +20,6 @@ class FrontierProcedure(Procedure):
     """A procedure that gives the law `frontier`: N*, D* and loss of a budget, nothing off the frontier."""
 
     default_law: ClassVar[str] = "frontier"
-    default_noise: ClassVar[str] = "normal"
     needs: ClassVar[tuple[str, ...]] = ("N",)
 
     def __init__(self, model: Model, settings: Any = None) -> None:
@@ -34,6 +34,20 @@ class FrontierProcedure(Procedure):
             raise FitError(
                 f"{self.name} knows one sd of log loss around the frontier, and cannot fit {model.noise} noise: leave "
                 "the noise out"
+            )
+
+    def check_columns(self, runs: Runs) -> None:
+        """Refuse a table without N, D and C.
+
+        Raises
+        ------
+        RunsError
+            It names the one that is missing.
+        """
+        missing = [name for name in ("N", "D", "C") if name not in runs]
+        if missing:
+            raise RunsError(
+                f"{self.name} needs the columns N, D and C (two are enough); {runs.source} has no {missing[0]}"
             )
 
     def power_laws(

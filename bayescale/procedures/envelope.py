@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescale.diagnostics import Diagnostics
-from bayescale.errors import FitError, RunsError
+from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.procedures._envelope_curves import Curves, hull, lowest, read_curves
 from bayescale.procedures._frontier_fit import fit_frontier_loss
@@ -111,11 +111,7 @@ class Envelope(FrontierProcedure):
         begun = time.perf_counter()
         settings: EnvelopeSettings = self.settings
         self.kind = "bootstrap" if settings.replicates else "point"
-        missing = [name for name in ("N", "D", "C") if name not in runs]
-        if missing:
-            raise RunsError(
-                f"envelope needs the columns N, D and C (two are enough); {runs.source} has no {missing[0]}"
-            )
+        self.check_columns(runs)
         curves = read_curves(runs, settings.run)
         count = len(curves.names)
         every = np.ones((1, count), dtype=bool)

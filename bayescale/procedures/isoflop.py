@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bayescale.diagnostics import Diagnostics
-from bayescale.errors import FitError, RunsError
+from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.procedures._frontier_procedure import FrontierProcedure
 from bayescale.procedures._isoflop_bootstrap import excess_sd, log_sds, point_minimum, replicates
@@ -71,9 +71,7 @@ class IsoFLOP(FrontierProcedure):
         begun = time.perf_counter()
         settings: IsoFLOPSettings = self.settings
         self.kind = "bootstrap" if settings.replicates else "point"
-        missing = [name for name in ("N", "D", "C") if name not in runs]
-        if missing:
-            raise RunsError(f"isoflop needs the columns N, D and C (two are enough); {runs.source} has no {missing[0]}")
+        self.check_columns(runs)
         budgets = read_budgets(runs, settings.size, settings.budgets, settings.tolerance)
         usable, minima, refused = _usable(budgets, settings)
         if len(usable) < 2:
