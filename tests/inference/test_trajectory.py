@@ -78,3 +78,14 @@ def test_a_wall_diverges_and_is_not_crossed() -> None:
     assert made["diverging"].any()
     assert (made["position"][..., 0] > 0).all()
     assert np.isfinite(made["energy"]).all()
+
+
+def test_a_tree_ends_where_a_leaf_breaks() -> None:
+    def narrow(x: Any) -> Any:
+        return 0.5 * (x**2).sum() + jnp.where(jnp.abs(x - 0.5).max() < 1e-9, 0.0, jnp.nan)
+
+    # every first leaf is beyond the walls: one leapfrog, and nothing else is tried
+    made = run(narrow, Kernel(1, False, 0.6, 3), np.full((20, 2), 0.5), steps=5)
+    assert made["diverging"].all()
+    assert (made["leapfrogs"] == 1).all()
+    assert (made["position"] == 0.5).all()
