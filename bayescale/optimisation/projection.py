@@ -94,8 +94,11 @@ class Projection:
             parts.append(self.full.loss(columns, theta))
         return parts
 
-    def best(self, table: Resampled, resample: Any, position: Any) -> Any:
-        """The best linear parameters (linear, lane) at `position` (free, lane); `resample` (lane,)."""
+    def best(self, table: Resampled, resample: Any, position: Any, least: Any = 0.0) -> Any:
+        """The best linear parameters (linear, lane) at `position` (free, lane); `resample` (lane,).
+
+        Those whose contributions to the residuals have a root mean square below `least` are raised to it.
+        """
         many, lanes = len(self.linear), position.shape[1]
         others = self._natural(list(position))
         count = table.count[resample].T.astype(float)
@@ -118,7 +121,8 @@ class Projection:
         sums = jax.lax.scan(add, [jnp.zeros(lanes)] * (many * (many + 3) // 2), rows)[0]
         place = {(i, j): k for k, (i, j) in enumerate((i, j) for i in range(many) for j in range(i + 1))}
         gram = jnp.stack([jnp.stack([sums[place[max(i, j), min(i, j)]] for j in range(many)]) for i in range(many)])
-        return non_negative(gram, jnp.stack(sums[-many:]))
+        usual = jnp.sqrt(jnp.diagonal(gram).T / count.sum(0)[None])
+        return jnp.maximum(non_negative(gram, jnp.stack(sums[-many:])), least / usual)
 
     def complete(self, linear: Any, position: Any) -> Any:
         """Coordinates (dim, lane) of all parameters, from linear parameters and the coordinates of the others."""

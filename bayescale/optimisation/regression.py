@@ -58,7 +58,7 @@ class Resampled(NamedTuple):
     count : array (resample, run)
         How often each run is in each resample; 0 for padding.
     sign : array (resample, run)
-        Sign with which each residual returns.
+        Sign with which each residual returns; of the table itself, what makes ``spread`` its own residual.
     delta, curved : array (stage,)
         What a residual costs in each stage of a search; see `Cost`. Values, so that objectives of one law share
         compiled code whatever their delta.

@@ -14,6 +14,7 @@ from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.inference.compile_time import compile_seconds
 from bayescale.model import Model
+from bayescale.optimisation.leverage import leverage_free
 from bayescale.optimisation.newton import Ends
 from bayescale.optimisation.regression import STAGES, Cost, Regression, Resampled, resampled
 from bayescale.optimisation.resampling import RESAMPLES, groups_of, resample_counts, resample_signs
@@ -77,10 +78,13 @@ class Found:
         The best end, and its rivals.
     values : array (start,)
         The objective each start ended with.
+    searched : int
+        How many searches that were: starts that are known to end alike share one.
     """
 
     positions: np.ndarray
     values: np.ndarray
+    searched: int
 
 
 class PointFit(Procedure):
@@ -185,17 +189,23 @@ class PointFit(Procedure):
         return Problem(objective, table, groups, replicates)
 
     def _with_residuals(self, problem: Problem, found: Found, seed: int) -> Problem:
-        """For a wild bootstrap: observed values are fitted values plus residuals whose signs are drawn."""
+        """For a wild bootstrap: observed values are fitted values plus residuals whose signs are drawn.
+
+        The residuals are those of HC3, as if no run had taken part in the fit; the table itself keeps its own.
+        """
         if self.settings.resample != "wild" or not problem.replicates:
             return problem
-        fitted = log_losses(problem.objective, problem.table, found.positions[:1])[0]
+        best, runs = found.positions[0], problem.runs
+        fitted = log_losses(problem.objective, problem.table, best[None])[0]
         fitted = fitted if problem.objective.on_log else np.exp(fitted)
-        signs = np.ones((problem.replicates + 1, len(fitted)), dtype=np.int8)
-        drawn = resample_signs(problem.groups, problem.replicates, np.random.default_rng([seed, 2]))
-        signs[1:, : problem.runs] = drawn
-        return replace(
-            problem, table=problem.table._replace(centre=fitted, spread=problem.table.centre - fitted, sign=signs)
-        )
+        residual = (np.asarray(problem.table.centre) - fitted)[:runs]
+        drawn = leverage_free(problem.objective, problem.table, best, residual, problem.groups)
+        drawn = np.where(drawn == 0.0, residual, drawn)
+        signs, spread = np.ones((problem.replicates + 1, len(fitted))), np.zeros(len(fitted))
+        spread[:runs] = drawn
+        signs[0, :runs] = np.divide(residual, drawn, out=np.ones(runs), where=drawn != 0.0)
+        signs[1:, :runs] = resample_signs(problem.groups, problem.replicates, np.random.default_rng([seed, 2]))
+        return replace(problem, table=problem.table._replace(centre=fitted, spread=spread, sign=signs))
 
     def _sigma(self, problem: Problem, positions: np.ndarray) -> np.ndarray:
         """Standard deviation (task,) of the residuals of log loss in each resample."""
@@ -225,6 +235,7 @@ class PointFit(Procedure):
             "objective": self.measured(float(ends.value[0])),
             "gradient_norm": float(norms[0]),
             "starts": float(len(found.values)),
+            "starts_searched": float(found.searched),
             "starts_at_best": float(reached.sum()),
         }
         if others.size:

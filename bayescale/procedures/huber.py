@@ -9,6 +9,7 @@ import numpy as np
 
 from bayescale.errors import FitError
 from bayescale.optimisation.coordinates import coordinates_of
+from bayescale.optimisation.merging import mergeable, merged
 from bayescale.optimisation.newton import Ends
 from bayescale.optimisation.regression import STAGES, Cost, Regression
 from bayescale.optimisation.search import log_losses, meeting, search_all
@@ -46,6 +47,7 @@ class HuberSettings:
 
     delta: float = 1e-3
     starts: str | int = GRID
+    merge: bool = True
     tolerance: float = 1e-8
     replicates: int = 1000
     resample: str = "rows"
@@ -58,8 +60,8 @@ class Huber(PointFit):
     .. math:: \min \sum_i \mathrm{Huber}_\delta(\log L(N_i, D_i) - \log L_i)
 
     in the log-sum-exp form: logarithms of the linear parameters, exponents free on the real line. A search begins with
-    least squares and lets delta shrink to the one that is meant; every start is followed until a step promises less
-    than rounding, since the optimisers of common use stop this objective early and say that they have converged.
+    least squares and lets delta shrink to the one that is meant, and goes on until a step promises less than rounding,
+    since the optimisers of common use stop this objective early and say that they have converged.
 
     Parameters
     ----------
@@ -110,14 +112,19 @@ class Huber(PointFit):
         return from_priors(law, coordinates, DRAWN if isinstance(starts, str) else starts, seed)
 
     def search(self, problem: Problem, seed: int) -> Found:
-        """Follow every start to its least squares, and all that have not met there to its end."""
-        starts = self._starts(seed)
-        stages = range(STAGES)
-        smooth = self._follow(problem, starts, stages[:1])
+        """Follow the starts to their least squares, and on to their ends; those that have met go on as one."""
+        starts, stages = self._starts(seed), range(STAGES)
+        if not self.settings.merge:
+            ends = self._follow(problem, starts, stages)
+            return Found(rivals(ends), ends.value, len(starts))
+        points, start = starts, np.arange(len(starts))
+        if mergeable(problem.objective):
+            points, start = merged(problem.objective, problem.table, starts)
+        smooth = self._follow(problem, points, stages[:1])
         fitted = log_losses(problem.objective, problem.table, smooth.position)
         first, kind = meeting(fitted[:, : problem.runs])
         ends = self._follow(problem, smooth.position[first], stages[1:])
-        return Found(rivals(ends), ends.value[kind])
+        return Found(rivals(ends), ends.value[kind][start], len(points))
 
     def _follow(self, problem: Problem, starts: np.ndarray, stages: range) -> Ends:
         none = np.zeros(len(starts), dtype=np.int64)

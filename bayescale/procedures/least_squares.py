@@ -111,7 +111,7 @@ class LeastSquares(PointFit):
         starts = from_priors(self.model.law, problem.objective.coordinates, self.settings.starts, seed)
         none = np.zeros(len(starts), dtype=np.int64)
         ends = search_all(problem.objective, problem.table, starts, none)
-        return Found(rivals(ends), ends.value)
+        return Found(rivals(ends), ends.value, len(ends.value))
 
     def warn(self, problem: Problem, estimate: Mapping[str, float], value: float) -> list[str]:
         """Whether the error bars are of the size of the residuals."""

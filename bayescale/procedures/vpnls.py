@@ -125,7 +125,7 @@ class VPNLS(PointFit):
         chosen = np.argsort(np.where(np.isfinite(height), height, np.inf))[:REFINED]
         none = np.zeros(len(chosen), dtype=np.int64)
         ends = self._project(problem, points[chosen], none)
-        return Found(rivals(ends), ends.value)
+        return Found(rivals(ends), ends.value, len(ends.value))
 
     def replicate(self, problem: Problem, found: Found) -> Ends:
         """The projected search on the table and on every resample."""
