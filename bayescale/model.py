@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayescale._float64 import jnp
+from bayescale.discrepancy import Discrepancy, Ladder
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.laws import Law, get
 from bayescale.noise import Noise
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from bayescale.runs import Runs
 
 __all__ = ["Model"]
+
+# The column with the sd of each run that is known beforehand. A run at the top of the ladder has next to none.
+KNOWN_SD = "known sd"
+NO_SD = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Model:
         How an observed loss scatters around it.
     overrides : tuple of (str, Prior)
         Priors that replace the defaults; set through `with_priors`.
+    discrepancy : Discrepancy, optional
+        How far runs may lie from a law that is not quite true; without one the law is taken at its word.
 
     Examples
     --------
@@ -47,6 +54,7 @@ class Model:
     law: Law
     noise: Noise = Noise()
     overrides: tuple[tuple[str, Prior], ...] = field(default=())
+    discrepancy: Discrepancy | None = None
 
     def __post_init__(self) -> None:
         clash = set(self.law.parameters) & set(self.noise.priors)
@@ -73,7 +81,8 @@ class Model:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that the model reads, beside the loss."""
-        return tuple(dict.fromkeys(self.law.inputs + self.noise.columns))
+        compute = () if self.discrepancy is None else ("C",)
+        return tuple(dict.fromkeys(self.law.inputs + self.noise.columns + compute))
 
     def with_priors(self, **priors: Prior | str | float) -> Self:
         """The same model with some priors replaced.
@@ -87,7 +96,7 @@ class Model:
         return replace(self, overrides=tuple(sorted((dict(self.overrides) | parsed).items())))
 
     def data(self, runs: Runs) -> dict[str, np.ndarray]:
-        """The columns the model reads, float64, each of shape (run,).
+        """The columns the model reads, float64, each of shape (run,); with a discrepancy, also that of known sds.
 
         Raises
         ------
@@ -109,6 +118,9 @@ class Model:
                     f"run {row}: {name} is {values[row - 1]:.6g}; {self.law.name} with {self.noise} noise needs finite "
                     "values above 0"
                 )
+        if self.discrepancy is not None:
+            allowed = self.discrepancy.allowance(Ladder.of(data["C"]), data["C"])
+            data[KNOWN_SD] = np.maximum(allowed, NO_SD)
         return data
 
     def __call__(self, data: Mapping[str, Any], log_loss: Any = None, weight: Any = None) -> None:
@@ -141,6 +153,8 @@ class Model:
         """NumPyro distribution of the log loss of new runs with these inputs under one set of parameters."""
         location = self.log_mean(data, theta)
         scale = self.noise.scale(data, self.law.reference_run, theta)
+        if KNOWN_SD in data:
+            scale = jnp.sqrt(scale**2 + jnp.square(jnp.asarray(data[KNOWN_SD])))
         return self.noise.distribution(location, scale, theta)
 
     def sample_priors(self, size: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -156,13 +170,15 @@ class Model:
             "noise": str(self.noise),
             "priors": {name: str(prior) for name, prior in self.priors.items()},
             "overrides": [name for name, _ in self.overrides],
+            "discrepancy": None if self.discrepancy is None else self.discrepancy.document(),
         }
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Model:
         """The model that `spec` described; every prior is taken from the file, not from today's defaults."""
         law = get(spec["law"])(**{f"{symbol}0": value for symbol, value in spec["reference_run"].items()})
-        model = cls(law, Noise.parse(spec["noise"]))
+        told = spec.get("discrepancy")
+        model = cls(law, Noise.parse(spec["noise"]), discrepancy=None if told is None else Discrepancy(**told))
         kept = set(spec["overrides"])
         stored = {name: Prior.parse(text) for name, text in spec["priors"].items()}
         return model.with_priors(

@@ -67,6 +67,21 @@ _FAMILIES: dict[str, _Family] = {
     "LogNormal": _Family(
         ("log_median", "log_sd"), "LogNormal", _positive("log_sd"), lambda g, m, s, n: g.lognormal(m, s, n)
     ),
+    "StudentT": _Family(
+        ("df", "mean", "scale"), "StudentT", _positive("df", "scale"), lambda g, v, m, s, n: m + s * g.standard_t(v, n)
+    ),
+    "LogStudentT": _Family(
+        ("df", "log_median", "log_scale"),
+        "ExpTransform",
+        _positive("df", "log_scale"),
+        lambda g, df, m, s, n: np.exp(m + s * g.standard_t(df, n)),
+    ),
+    "LogitStudentT": _Family(
+        ("df", "logit_median", "logit_scale"),
+        "SigmoidTransform",
+        _positive("df", "logit_scale"),
+        lambda g, df, m, s, n: 1.0 / (1.0 + np.exp(-(m + s * g.standard_t(df, n)))),
+    ),
     "HalfNormal": _Family(
         ("scale",), "HalfNormal", _positive("scale"), lambda g, s, n: s * np.abs(g.standard_normal(n))
     ),
@@ -94,7 +109,9 @@ class Prior:
     Parameters
     ----------
     family : str
-        ``Normal(mean, sd)``, ``LogNormal(log_median, log_sd)``, ``HalfNormal(scale)``, ``HalfCauchy(scale)``,
+        ``Normal(mean, sd)``, ``LogNormal(log_median, log_sd)``, ``StudentT(df, mean, scale)``, its exponential
+        ``LogStudentT(df, log_median, log_scale)`` and inverse logit ``LogitStudentT(df, logit_median, logit_scale)``,
+        which let an exceptional table move as far as its runs ask, ``HalfNormal(scale)``, ``HalfCauchy(scale)``,
         ``Gamma(shape, rate)``, ``InverseGamma(shape, scale)``, ``Exponential(rate)``, ``Beta(a, b)``,
         ``Uniform(low, high)``, ``TruncatedNormal(mean, sd, low=0, high=inf)`` or ``Fixed(value)``.
     *arguments : float
@@ -227,6 +244,9 @@ def _distribution(family: str, *arguments: Any) -> dist.Distribution:
         mean, sd, low, high = arguments
         ends = {name: value for name, value in (("low", low), ("high", high)) if np.isfinite(value).all()}
         return dist.TruncatedNormal(mean, sd, **ends) if ends else dist.Normal(mean, sd)
+    if family in ("LogStudentT", "LogitStudentT"):
+        transform = getattr(dist.transforms, _FAMILIES[family].numpyro)()
+        return dist.TransformedDistribution(dist.StudentT(*arguments), transform)
     return getattr(dist, _FAMILIES[family].numpyro)(*arguments)
 
 

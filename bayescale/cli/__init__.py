@@ -18,6 +18,8 @@ COMMANDS = {
     "forecast": "loss of runs that have not been trained, with bands",
     "allocate": "compute-optimal parameters and tokens of a budget, with intervals",
     "compare": "fitting procedures side by side on one table, and whether any two disagree",
+    "backtest": "forecast known runs from smaller ones, and score the forecasts against today's practice",
+    "prior-set": "print the priors learnt from other families of runs, or learn them from yours",
     "check": "say everything that is wrong with a table, and what each law could learn from it",
     "laws": "list the scaling laws",
     "procedures": "list the fitting procedures",
@@ -54,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bayescale {bayescale.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"bayescale.cli.{name}")
+        module = importlib.import_module(f"bayescale.cli.{name.replace('-', '_')}")
         command = commands.add_parser(
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )

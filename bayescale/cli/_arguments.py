@@ -12,9 +12,14 @@ from bayescale.errors import BayescaleError
 __all__ = ["add_table", "assignments", "at_least", "column_names", "folder", "quantity", "seed"]
 
 
-def add_table(parser: argparse.ArgumentParser) -> None:
+def add_table(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """RUNS and how to read it."""
-    parser.add_argument("runs", metavar="RUNS", help="table of runs: CSV, TSV, JSON lines or Parquet; - for stdin")
+    parser.add_argument(
+        "runs",
+        metavar="RUNS",
+        nargs="?" if optional else None,
+        help="table of runs: CSV, TSV, JSON lines or Parquet; - for stdin",
+    )
     parser.add_argument(
         "--column",
         action="append",

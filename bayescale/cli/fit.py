@@ -34,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--priors", metavar="FILE.toml", help="a TOML file with a [priors] table; --prior goes before it"
     )
+    parser.add_argument(
+        "--prior-set",
+        metavar="NAME",
+        help="priors and a discrepancy learnt from other families of runs, see `bayescale prior-set`: forecasts that "
+        "allow for what the law is wrong by",
+    )
     parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
     parser.add_argument(
         "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
@@ -78,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.procedure,
             noise=arguments.noise,
             priors=priors,
+            prior_set=arguments.prior_set,
             seed=arguments.seed,
             progress=progress,
             **settings,
@@ -117,14 +124,16 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from bayescale.cli._arguments import quantity
     from bayescale.laws import get
     from bayescale.noise import Noise
+    from bayescale.prior_sets import load
     from bayescale.procedures import get as get_procedure
     from bayescale.procedures import reference_for
     from bayescale.runs import Runs
 
     procedure = get_procedure(arguments.procedure)
-    law = get(arguments.law or procedure.default_law)()
-    noise = Noise.parse(arguments.noise or procedure.default_noise)
-    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, *procedure.needs, "loss")))
+    named = None if arguments.prior_set is None else load(arguments.prior_set)
+    law = get(arguments.law or (named.law if named else procedure.default_law))()
+    noise = Noise.parse(arguments.noise or (named.noise if named else procedure.default_noise))
+    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, *procedure.needs, *(("C",) if named else ()), "loss")))
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),
@@ -132,6 +141,8 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
         drop_bad=arguments.drop_bad,
         needs=needs,
     )
+    if named is not None:
+        return law, _without_reference(arguments, runs)
     if arguments.reference is None:
         return reference_for(law, runs), runs
     given = assignments(arguments.reference.split(","), "--reference", "N=1e9,D=2e10")
@@ -141,6 +152,14 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
         raise LawError(f"--reference names {unknown[0]!r}; a reference run has N, D and C")
     return law.at(**{name: _positive(quantity, name, text) for name, text in given.items()}), runs
+
+
+def _without_reference(arguments: argparse.Namespace, runs: Any) -> Any:
+    from bayescale.errors import LawError
+
+    if arguments.reference is not None:
+        raise LawError("--reference goes with no prior set: its law stands at the top of the table's ladder")
+    return runs
 
 
 def _positive(parse: Any, name: str, text: str) -> float:

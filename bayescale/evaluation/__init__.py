@@ -1,5 +1,24 @@
-"""Whether the software is right: simulation-based calibration."""
+"""Whether forecasts hold, by backtests on runs that are known; whether the software is right, by simulation."""
 
+from bayescale.evaluation._backtest import backtest
+from bayescale.evaluation._fitted import Fitted, HuberBootstrap
+from bayescale.evaluation._folds import Design
+from bayescale.evaluation._forecaster import Draws, Forecaster
+from bayescale.evaluation._registry import Request, forecasters, needs
+from bayescale.evaluation._result import Backtest
 from bayescale.evaluation.sbc import Calibration, calibrate
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = [
+    "Backtest",
+    "Calibration",
+    "Design",
+    "Draws",
+    "Fitted",
+    "Forecaster",
+    "HuberBootstrap",
+    "Request",
+    "backtest",
+    "calibrate",
+    "forecasters",
+    "needs",
+]

@@ -15,6 +15,7 @@ import xarray as xr
 
 from bayescale.allocation import allocate
 from bayescale.diagnostics import Diagnostics
+from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
 from bayescale.fits import _storage
 from bayescale.fits._record import KINDS, Record
@@ -27,6 +28,7 @@ from bayescale.runs import Runs
 __all__ = ["Fit"]
 
 ATTRIBUTE = "bayescale"
+LOSSES = ("mean_loss", "new_run_loss")
 
 
 class Fit:
@@ -121,6 +123,11 @@ class Fit:
         """Law, noise and priors; None where the procedure has no noise model."""
         return None if self.record.model is None else Model.from_spec(self.record.model)
 
+    @cached_property
+    def ladder(self) -> Ladder | None:
+        """What forecasts start from, where the model has a discrepancy."""
+        return None if self.record.ladder is None else Ladder.from_document(self.record.ladder)
+
     @property
     def draws(self) -> xr.Dataset:
         """All draws, parameters and derived quantities, over (chain, draw); attributes ``law, kind, warnings``."""
@@ -192,6 +199,7 @@ class Fit:
             path = self.path(columns["C"], seed).rename(budget="run")
             return path.drop_vars(("N", "D")).rename_vars(run="C").assign_coords(C=("run", path["run"].values))
         made = forecast(self.law, self.model, self.theta, columns, self.runs, seed)
+        made = self._with_discrepancy(made, "C", seed)
         if isinstance(targets, Runs) and "loss" in targets:
             made = made.assign_coords(loss=("run", targets["loss"]))
         return made.assign_attrs(self._attrs())
@@ -200,11 +208,23 @@ class Fit:
         """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
         self.law.check_targets(("C",), self.theta)
         made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
-        return made.assign_attrs(self._attrs())
+        return self._with_discrepancy(made, "budget", seed).assign_attrs(self._attrs())
+
+    def _with_discrepancy(
+        self, made: xr.Dataset, compute: str, seed: int, losses: tuple[str, ...] = LOSSES
+    ) -> xr.Dataset:
+        """Losses with what the law may be wrong by at that compute; as they are for a law taken at its word."""
+        if self.ladder is None or self.model is None or self.model.discrepancy is None:
+            return made
+        size, targets = made.sizes["sample"], made[compute]
+        offsets = self.model.discrepancy.offsets(self.ladder, targets.values, size, seed)
+        factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
+        return made.assign({name: made[name] * factors for name in losses})
 
     def allocation(self, budgets: Any) -> xr.Dataset:
         """Compute-optimal N, D, tokens per parameter, loss and exponents, over (sample, budget)."""
-        return allocate(self.law, self.theta, budgets).assign_attrs(self._attrs())
+        made = allocate(self.law, self.theta, budgets)
+        return self._with_discrepancy(made, "budget", 0, ("loss",)).assign_attrs(self._attrs())
 
     def isoflop_curves(self, budgets: Any) -> xr.Dataset:
         """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""

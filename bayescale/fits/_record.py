@@ -47,6 +47,8 @@ class Record:
         What the priors alone said of the loss of the table's largest run.
     versions : mapping
         Of everything that decides the draws.
+    ladder : mapping or None
+        Of a model with a discrepancy: what its forecasts start from (`bayescale.discrepancy.Ladder`).
     """
 
     law: str
@@ -61,6 +63,7 @@ class Record:
     diagnostics: Diagnostics
     prior_predictive: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    ladder: Mapping[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """Plain values for the file."""

@@ -36,16 +36,18 @@ class Table(NamedTuple):
     weight: Any
 
 
-def pad(columns: Mapping[str, np.ndarray], log_loss: np.ndarray) -> Table:
+def pad(columns: Mapping[str, np.ndarray], log_loss: np.ndarray, like: int = 0) -> Table:
     """Pad a table, so that tables of similar size share compiled code.
 
-    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it. Padding repeats the
-    first run and carries weight False, so it adds exactly nothing to the density.
+    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it; as far as a table of
+    `like` rows, if that is larger. Padding repeats the first run and carries weight False, so it adds exactly nothing
+    to the density.
     """
     size = len(log_loss)
-    power = max(16, 1 << (size - 1).bit_length())
+    whole = max(size, like)
+    power = max(16, 1 << (whole - 1).bit_length())
     step = power if power <= FINE else power // 8
-    room = -size % step
+    room = whole - size + -whole % step
 
     def grow(values: np.ndarray) -> np.ndarray:
         return np.concatenate([values, np.full(room, values[0])])

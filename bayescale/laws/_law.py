@@ -109,6 +109,15 @@ class Law(ABC):
         merged = {"N": self.N0, "D": self.D0} | reference
         return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()})
 
+    def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
+        """An equal law at the usual reference run, and the factors on its inputs that make it equal.
+
+        The reference run is part of the compiled program, so that laws at many of them, such as one a fold of a
+        backtest, would each be compiled. A law that depends on its inputs by their ratio to the reference run alone
+        can say so here. By default the law itself, and no factors.
+        """
+        return self, {}
+
     @property
     def splits_compute(self) -> bool:
         """Whether the law trades parameters against tokens, so that a budget can be split between them."""

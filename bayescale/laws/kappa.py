@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bayescale._float64 import jnp
@@ -72,6 +73,13 @@ class Kappa(Law):
         of_N = jnp.log(N_exponent) - alpha * (log(N / N_usual) + shift)
         of_D = jnp.log1p(-N_exponent) - beta * (log(D / D_usual) - shift)
         return E + R * jnp.exp(kappa * jnp.logaddexp(of_N, of_D))
+
+    def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
+        usual = type(self)()
+        # M is a ratio of tokens to parameters: it stays what it is only if that of the reference run does
+        if not (math.isclose(self.D0 / self.N0, usual.D0 / usual.N0) and math.isclose(self.C0, 6 * self.N0 * self.D0)):
+            return self, {}
+        return usual, {"N": usual.N0 / self.N0, "D": usual.D0 / self.D0}
 
     def _usual(self, M: Any) -> tuple[float, float, Any]:
         """The run of C0 with as many tokens per parameter as the reference run, and by what factor M is off that."""

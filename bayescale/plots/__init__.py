@@ -4,6 +4,7 @@ Nothing here computes a law or draws a sample, opens a window, or changes matplo
 made without pyplot, so they are freed like any other object.
 """
 
+from bayescale.plots._backtest import backtest
 from bayescale.plots._exponent_path import exponent_path
 from bayescale.plots._forecast_band import forecast_band
 from bayescale.plots._frontier import frontier
@@ -12,4 +13,13 @@ from bayescale.plots._posteriors import posteriors
 from bayescale.plots._procedure_intervals import procedure_intervals
 from bayescale.plots._save import save
 
-__all__ = ["exponent_path", "forecast_band", "frontier", "isoflop_curves", "posteriors", "procedure_intervals", "save"]
+__all__ = [
+    "backtest",
+    "exponent_path",
+    "forecast_band",
+    "frontier",
+    "isoflop_curves",
+    "posteriors",
+    "procedure_intervals",
+    "save",
+]

@@ -21,6 +21,7 @@ from bayescale.laws import get as get_law
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
+from bayescale.prior_sets import PriorSet, load
 from bayescale.procedures._procedure import REGISTRY, Procedure, Progress
 from bayescale.procedures._settings import describe_settings, parse_settings
 from bayescale.runs import Runs
@@ -90,6 +91,7 @@ def fit(
     *,
     noise: str | Noise | None = None,
     priors: Mapping[str, Prior | str | float] | None = None,
+    prior_set: str | Path | PriorSet | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     **settings: Any,
@@ -110,6 +112,9 @@ def fit(
         depends on in brackets. Procedures without a likelihood scatter new runs by the sd of their residuals.
     priors : mapping, optional
         Priors that replace the defaults: ``{"E": "LogNormal(0.6, 0.2)", "alpha": 0.35}``; a number pins.
+    prior_set : str, path or PriorSet, optional
+        Priors and a discrepancy learnt from other families of runs: ``"public"``, or a TOML file of your own. It names
+        the law and the noise, and forecasts then carry what that law may be wrong by.
     seed : int
         The same seed, table and versions give the same draws.
     progress : callable, optional
@@ -136,6 +141,10 @@ def fit(
     0
     """
     chosen = get(procedure)
+    if prior_set is not None:
+        model, table = _with_prior_set(load(prior_set), chosen, runs, law, noise)
+        model = model.with_priors(**dict(priors or {}))
+        return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
     parsed = Noise.parse(chosen.default_noise if noise is None else noise)
     named = chosen.default_law if law is None else law
     made = get_law(named)() if isinstance(named, str) else named
@@ -144,6 +153,21 @@ def fit(
         made = reference_for(made, table)
     model = Model(made, parsed).with_priors(**dict(priors or {}))
     return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
+
+
+def _with_prior_set(
+    named: PriorSet, procedure: type[Procedure], runs: Any, law: str | Law | None, noise: str | Noise | None
+) -> tuple[Model, Runs]:
+    if not procedure.bayesian:
+        raise FitError(f"{procedure.name} uses no priors, and the prior set {named.name} was given: fit with nuts")
+    asked = law.name if isinstance(law, Law) else law
+    if asked not in (None, named.law):
+        raise FitError(f"the prior set {named.name} is for the law {named.law}, not for {asked}: leave one of them out")
+    if noise is not None and Noise.parse(noise) != Noise.parse(named.noise):
+        raise FitError(f"the prior set {named.name} is for {named.noise} noise, not for {noise}: leave one of them out")
+    table = as_runs(runs, (*get_law(named.law).inputs, "C", "loss"))
+    model = named.model(table)
+    return model, table
 
 
 def as_runs(runs: Runs | pd.DataFrame | str | Path | Mapping[str, Any], needs: Sequence[str]) -> Runs:

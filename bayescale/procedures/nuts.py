@@ -9,12 +9,12 @@ import numpy as np
 from bayescale.diagnostics import diagnose
 from bayescale.fits import Fit
 from bayescale.forecast import forecast
-from bayescale.inference.density import pad
-from bayescale.inference.sample import Samples, sample
 from bayescale.inference.sampler import Sampler
 from bayescale.intervals import quantiles
 from bayescale.model import Model
-from bayescale.procedures._procedure import Procedure, Progress, losses
+from bayescale.procedures._posterior import draw, with_pinned
+from bayescale.procedures._procedure import Procedure, Progress
+from bayescale.procedures._rehearsal import on_ladder
 from bayescale.runs import Runs
 
 __all__ = ["NUTS"]
@@ -58,19 +58,11 @@ class NUTS(Procedure):
             No finite likelihood anywhere, or interrupted before the first draw.
         """
         model = self.model
-        table = pad(model.data(runs), np.log(losses(runs)))
-        samples = sample(model, table, self.settings, seed, progress)
+        samples = draw(model, runs, self.settings, seed, progress)
         record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
-        return Fit.assemble(record, model.law, _with_pinned(model, samples), runs, samples.stats)
-
-
-def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
-    """All parameters in the model's order, pinned ones as constant draws."""
-    shape = samples.stats["lp"].shape
-    return {
-        name: np.full(shape, prior.arguments[0]) if prior.fixed else samples.theta[name]
-        for name, prior in model.priors.items()
-    }
+        if model.discrepancy is not None:
+            record = on_ladder(record, model, runs, self.settings, seed)
+        return Fit.assemble(record, model.law, with_pinned(model, samples), runs, samples.stats)
 
 
 def _before(model: Model, runs: Runs) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescale import procedures
 from bayescale.errors import BayescaleError, FitError, LawError, NoiseError, PriorError, RunsError
 from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
@@ -22,6 +21,7 @@ from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
 from bayescale.procedures import NUTS, fit, reference_for
+from bayescale.procedures._posterior import with_pinned
 from bayescale.runs import Runs
 
 FRAME = pd.DataFrame({"params": ["100M", "1B", "10B"], "tokens": ["2B", "20B", "200B"], "val_loss": [3.0, 2.5, 2.2]})
@@ -170,7 +170,7 @@ def test_pinned_parameters_are_in_the_fit_as_constants(monkeypatch: pytest.Monke
     samples = type("Samples", (), {})()
     samples.stats = {"lp": np.zeros((2, 3))}
     samples.theta = {name: np.ones((2, 3)) for name in ("E", "a", "b", "beta", "sigma")}
-    drawn = procedures.nuts._with_pinned(model, samples)
+    drawn = with_pinned(model, samples)
     assert list(drawn) == list(model.priors)
     np.testing.assert_array_equal(drawn["alpha"], np.full((2, 3), 0.35))
     np.testing.assert_array_equal(drawn["nu"], np.full((2, 3), 4.0))

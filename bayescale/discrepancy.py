@@ -1,0 +1,211 @@
+"""Discrepancy: how far runs may lie from a law that is not quite true, below the top of a ladder and beyond it.
+
+The noise of a model is how runs scatter around the law they were fitted with. It says nothing of runs ten or a hundred
+times as large, where the error of the law itself is what counts; and runs far below the top of the ladder carry such
+errors into the fit. A `Discrepancy` is a statement about both, on log loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayescale.errors import PriorError
+
+__all__ = ["Discrepancy", "Ladder", "Rehearsal"]
+
+# Slopes [log loss per decade of compute] between which the posterior of the law's own slope error is computed.
+_GRID = np.geomspace(2e-4, 0.8, 200)
+
+
+class Rehearsal(NamedTuple):
+    """How the law forecast the top of a ladder from its lower part.
+
+    Attributes
+    ----------
+    decades : float
+        Of compute, from the top of the lower part to the runs that were forecast.
+    error : float
+        Observed minus forecast log loss, over the runs that the forecast put nearest to the frontier.
+    sd : float
+        Of that error, were the law true: the posterior of the law's loss, and the noise of the runs.
+    """
+
+    decades: float
+    error: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The runs that a forecast starts from.
+
+    Attributes
+    ----------
+    top : float
+        The largest training compute among them [FLOPs].
+    decades : float
+        How many decades of compute they span.
+    rehearsal : Rehearsal or None
+        How well the law forecast the top from the rest; None where the rest was too little to fit.
+    """
+
+    top: float
+    decades: float
+    rehearsal: Rehearsal | None = None
+
+    @classmethod
+    def of(cls, compute: Any, rehearsal: Rehearsal | None = None) -> Ladder:
+        """The ladder of runs with these training FLOPs (run,)."""
+        values = np.asarray(compute, dtype=np.float64)
+        return cls(float(values.max()), float(np.log10(values.max() / values.min())), rehearsal)
+
+    @property
+    def reference(self) -> dict[str, float]:
+        """The run at the top for laws to stand at: 20 tokens per parameter at the largest compute."""
+        N = (self.top / 120.0) ** 0.5
+        return {"N": N, "D": 20.0 * N}
+
+    def beyond(self, compute: Any) -> np.ndarray:
+        """Decades from the top to each of these FLOPs; negative below it."""
+        return np.log10(np.asarray(compute, dtype=np.float64) / self.top)
+
+    def document(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return asdict(self) | {"rehearsal": None if self.rehearsal is None else list(self.rehearsal)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Ladder:
+        """The ladder that `document` described."""
+        told = document["rehearsal"]
+        return cls(**dict(document) | {"rehearsal": None if told is None else Rehearsal(*told)})
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    r"""What a law may be wrong by, as sds of log loss.
+
+    Below the top of the ladder a run may be off by ``below`` for each decade beyond ``near``: early or far from the
+    frontier, it says less of the runs to come. Beyond the top, :math:`u` decades out, the law is off by
+
+    .. math:: (b + r) u + v, \qquad v \sim N(0, \text{level}^2)
+
+    - :math:`v` is what all runs of a budget share: its schedule, batch size, tuning.
+    - :math:`r` is that same error at the two ends of a ladder of :math:`S` decades, seen as a slope:
+      ``sd = level / S``, and never more than ``steepest``, the slope that a loss may have without anybody knowing. A
+      ladder of one budget says nothing of the slope, and the band then says so.
+    - :math:`b` is the law's own error of slope: Normal with an sd :math:`\delta` that is ``slope`` give or take (an
+      inverse gamma of ``shape`` degrees of freedom on its square), or, with probability ``breaks``, ``steepest``: the
+      law does not hold here at all. Both are weighed by how the law forecast the top of the ladder from its lower part
+      (`Rehearsal`); the error it made there is expected to carry on, and as much again may come.
+
+    Parameters
+    ----------
+    below, near : float
+        Sd per decade, and decades from the top within which it is 0.
+    level, slope, shape, breaks, steepest : float
+        As above.
+
+    Raises
+    ------
+    PriorError
+        One is out of its range.
+
+    References
+    ----------
+    Kennedy and O'Hagan 2001, DOI 10.1111/1467-9868.00294, on model discrepancy.
+
+    Examples
+    --------
+    >>> long, short = (Discrepancy().offsets(Ladder(1e21, span), [1e22, 1e23], 4000) for span in (3.0, 0.1))
+    >>> bool((np.quantile(short, 0.95, axis=0) > 2 * np.quantile(long, 0.95, axis=0)).all())
+    True
+    """
+
+    below: float = 0.04
+    near: float = 0.5
+    level: float = 0.005
+    slope: float = 0.003
+    shape: float = 4.0
+    breaks: float = 0.05
+    steepest: float = 0.2
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            strictly = each.name in ("slope", "shape", "steepest", "level")
+            if not (math.isfinite(value) and (value > 0 if strictly else value >= 0)):
+                raise PriorError(
+                    f"discrepancy: {each.name} must be {'above' if strictly else 'at least'} 0, got {value!r}"
+                )
+        if self.breaks >= 1:
+            raise PriorError(f"discrepancy: breaks is a probability below 1, got {self.breaks!r}")
+
+    def document(self) -> dict[str, float]:
+        """Plain values, for a file."""
+        return asdict(self)
+
+    def allowance(self, ladder: Ladder, compute: Any) -> np.ndarray:
+        """Sd of runs with these FLOPs (run,) below the top."""
+        return self.below * np.maximum(-ladder.beyond(compute) - self.near, 0.0)
+
+    def _slope_weights(self, rehearsal: Rehearsal | None) -> tuple[np.ndarray, np.ndarray]:
+        """Sds that the slope error may have, and the probability of each; the last is that of a law that breaks."""
+        density = _GRID**-self.shape * np.exp(-0.5 * self.shape * (self.slope / _GRID) ** 2)
+        sds = np.append(_GRID, self.steepest)
+        weights = np.append((1.0 - self.breaks) * density / density.sum(), self.breaks)
+        if rehearsal is not None:
+            variance = rehearsal.sd**2 + self.level**2 + (sds * rehearsal.decades) ** 2
+            log_odds = -0.5 * np.log(variance) - 0.5 * rehearsal.error**2 / variance
+            weights = weights * np.exp(log_odds - log_odds.max())
+        return sds, weights / weights.sum()
+
+    def broken(self, ladder: Ladder) -> float:
+        """Probability that the law does not hold beyond this ladder."""
+        return float(self._slope_weights(ladder.rehearsal)[1][-1])
+
+    def _carried(self, sds: np.ndarray, rehearsal: Rehearsal | None) -> np.ndarray | float:
+        """Expected slope error, given that of the rehearsal, for each sd (sample,): it carries on."""
+        if rehearsal is None:
+            return 0.0
+        signal = (sds * rehearsal.decades) ** 2
+        share = signal / (signal + rehearsal.sd**2 + self.level**2)
+        return np.asarray(share * rehearsal.error / rehearsal.decades)
+
+    def _ladder_slope(self, ladder: Ladder) -> float:
+        return 1.0 / math.hypot(1.0 / self.steepest, ladder.decades / self.level)
+
+    def offsets(self, ladder: Ladder, compute: Any, size: int, seed: int = 0) -> np.ndarray:
+        """Draws of what to add to the log loss of the law.
+
+        Parameters
+        ----------
+        ladder : Ladder
+            The runs that were fitted.
+        compute : array_like (run,)
+            FLOPs of the runs to forecast.
+        size : int
+            Draws.
+        seed : int
+            Seed of the draws.
+
+        Returns
+        -------
+        numpy.ndarray (size, run)
+            One error of slope a draw, shared by all runs; one level for each budget.
+        """
+        values = np.asarray(compute, dtype=np.float64)
+        generator = np.random.default_rng([seed, 41])
+        sds, weights = self._slope_weights(ladder.rehearsal)
+        own = generator.choice(sds, size, p=weights)
+        slope = own * generator.standard_normal(size) + self._carried(own, ladder.rehearsal)
+        slope += self._ladder_slope(ladder) * generator.standard_normal(size)
+        _, budget = np.unique(values, return_inverse=True)
+        levels = self.level * generator.standard_normal((size, budget.max() + 1))[:, budget]
+        beyond = np.maximum(ladder.beyond(values), 0.0)
+        near = self.allowance(ladder, values) * generator.standard_normal((size, values.size))
+        return slope[:, None] * beyond + np.where(beyond > 0, levels, 0.0) + near

@@ -1,0 +1,45 @@
+"""Whether observed runs lie evenly in their predictive distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["uniformity"]
+
+DRAWN = 200
+# With fewer points a test of uniformity finds nothing, whatever the forecasts are.
+LEAST = 5
+
+
+def uniformity(points: pd.DataFrame, seed: int = 0) -> dict[str, Any] | None:
+    """Test the probability integral transform (PIT) of the points of one forecaster for uniformity.
+
+    Points of one fold share the fit, and so its error: a test of all points together would take one bad fit for many.
+    One point is drawn from each fold instead, 200 times, and each draw is tested (the pointwise order test with Cauchy
+    combination of ArviZ). Folds of one data set share their test runs all the same.
+
+    Parameters
+    ----------
+    points : pandas.DataFrame
+        ``dataset, at, part, pit``, one row a point.
+    seed : int
+
+    Returns
+    -------
+    dict or None
+        ``n_folds``; ``draws``; ``p_min``, ``p_median``; ``passes``, whether every p is above .01. None with fewer than
+        five folds.
+    """
+    from arviz_stats.base.array import array_stats
+
+    values = [fold["pit"].to_numpy() for _, fold in points.groupby(["dataset", "at", "part"], sort=True)]
+    if len(values) < LEAST:
+        return None
+    generator = np.random.default_rng([seed, 21])
+    drawn = np.stack([generator.choice(fold, DRAWN) for fold in values], axis=1)
+    p = np.asarray(array_stats.uniformity_test(drawn, axis=-1)[0], dtype=np.float64)
+    found = {"n_folds": len(values), "draws": DRAWN, "p_min": float(p.min()), "p_median": float(np.median(p))}
+    return found | {"passes": bool((p > 0.01).all())}

@@ -1,0 +1,80 @@
+"""The rehearsal: the law fitted to the lower part of a ladder, and how it forecasts the top that is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayescale.diagnostics import Diagnostics
+from bayescale.discrepancy import Ladder, Rehearsal
+from bayescale.fits._record import Record
+from bayescale.forecast import forecast
+from bayescale.inference.sampler import Sampler
+from bayescale.model import Model
+from bayescale.procedures._posterior import draw, with_pinned
+from bayescale.runs import Runs
+
+__all__ = ["on_ladder", "rehearse"]
+
+LOWER, UPPER = 3.0, 2.0
+LEAST = 8  # runs of the lower part; with fewer, the rehearsal is of the priors
+DRAWS = 250
+# The runs nearest to the frontier: this share of those at the top, and no fewer than three.
+SHARE, FEWEST = 0.25, 3
+# Variance of Student-t noise over that of its scale, for the few degrees of freedom that tables show.
+TAILS = 2.0
+BROKEN = 0.5
+
+
+def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehearsal | None:
+    """Fit the runs below a third of the top compute, and forecast those above half of it.
+
+    None where fewer than eight runs are left below.
+    """
+    compute = np.asarray(runs["C"], dtype=np.float64)
+    below = compute <= compute.max() / LOWER * (1 + 1e-9)
+    if below.sum() < LEAST:
+        return None
+    lower, upper = runs.subset(below), runs.subset(compute >= compute.max() / UPPER * (1 - 1e-9))
+    ladder = Ladder.of(lower["C"])
+    model = replace(model, law=model.law.at(**ladder.reference))
+    sampler = replace(sampler, draws=min(sampler.draws, DRAWS))
+    theta = with_pinned(model, draw(model, lower, sampler, seed, like=len(runs)))
+    flat = {name: values.ravel() for name, values in theta.items()}
+    targets = {name: upper[name] for name in model.law.inputs}
+    predicted = np.log(forecast(model.law, None, flat, targets, lower)["mean_loss"].values)
+    nearest = np.argsort(np.median(predicted, axis=0), kind="stable")[: max(round(SHARE * len(upper)), FEWEST)]
+    error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
+    noise = TAILS * float(np.median(flat["sigma"])) ** 2 / len(nearest)
+    decades = ladder.beyond(upper["C"])[nearest].mean()
+    return Rehearsal(float(decades), float(np.median(error)), float(np.sqrt(error.var() + noise)))
+
+
+def on_ladder(record: Record, model: Model, runs: Runs, sampler: Sampler, seed: int) -> Record:
+    """The record with the ladder of the table, and what the rehearsal says against its forecasts."""
+    assert model.discrepancy is not None
+    ladder = Ladder.of(runs["C"], rehearse(model, runs, sampler, seed))
+    return replace(record, ladder=ladder.document(), diagnostics=_warned(record.diagnostics, model, ladder))
+
+
+def _warned(diagnostics: Diagnostics, model: Model, ladder: Ladder) -> Diagnostics:
+    told = ladder.rehearsal
+    assert model.discrepancy is not None
+    if told is None:
+        note = (
+            f"the ladder is too short to rehearse a forecast on it (fewer than {LEAST} runs below a third of its top "
+            "compute): the width of a forecast beyond it rests on the prior set"
+        )
+        return replace(diagnostics, notes=(*diagnostics.notes, note))
+    chance = model.discrepancy.broken(ladder)
+    if chance < BROKEN:
+        return diagnostics
+    side = "below" if told.error < 0 else "above"
+    warning = (
+        f"{model.law.name} does not describe how the loss falls with compute here: fitted to the lower part of the "
+        f"ladder it forecast the top {told.decades:.2g} decades further on, and the runs came out "
+        f"{abs(100 * told.error):.1f} % {side} it, {abs(told.error) / told.sd:.1f} sds. Forecasts beyond the table "
+        "carry a band for a law that breaks; leave out runs that are not yet on a power law, or train a longer ladder"
+    )
+    return replace(diagnostics, warnings=(*diagnostics.warnings, warning))
