@@ -33,11 +33,18 @@ class Rehearsal(NamedTuple):
         Observed minus forecast log loss, over the runs that the forecast put nearest to the frontier.
     sd : float
         Of that error, were the law true: the posterior of the law's loss, and the noise of the runs.
+    runs : int
+        Over how many.
     """
 
     decades: float
     error: float
     sd: float
+    runs: int = 3
+
+    def variance(self, discrepancy: Discrepancy) -> float:
+        """Of the error, but for that of the law's slope."""
+        return self.sd**2 + discrepancy.level**2 + discrepancy.run**2 / self.runs
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,9 @@ class Discrepancy:
     Below the top of the ladder a run may be off by ``below`` for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. Beyond the top, :math:`u` decades out, the law is off by
 
-    .. math:: (b + r) u + v, \qquad v \sim N(0, \text{level}^2)
+    .. math:: (b + r) u + v + w, \qquad v \sim N(0, \text{level}^2), \quad w \sim N(0, \text{run}^2)
 
+    - :math:`w` is a run's own: the law has the wrong shape across sizes and tokens, whatever the budget.
     - :math:`v` is what all runs of a budget share: its schedule, batch size, tuning.
     - :math:`r` is that same error at the two ends of a ladder of :math:`S` decades, seen as a slope:
       ``sd = level / S``, and never more than ``steepest``, the slope that a loss may have without anybody knowing. A
@@ -107,7 +115,7 @@ class Discrepancy:
     ----------
     below, near : float
         Sd per decade, and decades from the top within which it is 0.
-    level, slope, shape, breaks, steepest : float
+    run, level, slope, shape, breaks, steepest : float
         As above.
 
     Raises
@@ -128,8 +136,9 @@ class Discrepancy:
 
     below: float = 0.04
     near: float = 0.5
-    level: float = 0.005
-    slope: float = 0.003
+    run: float = 0.006
+    level: float = 0.002
+    slope: float = 0.001
     shape: float = 4.0
     breaks: float = 0.05
     steepest: float = 0.2
@@ -137,7 +146,7 @@ class Discrepancy:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            strictly = each.name in ("slope", "shape", "steepest", "level")
+            strictly = each.name in ("slope", "shape", "steepest", "level", "run")
             if not (math.isfinite(value) and (value > 0 if strictly else value >= 0)):
                 raise PriorError(
                     f"discrepancy: {each.name} must be {'above' if strictly else 'at least'} 0, got {value!r}"
@@ -159,7 +168,7 @@ class Discrepancy:
         sds = np.append(_GRID, self.steepest)
         weights = np.append((1.0 - self.breaks) * density / density.sum(), self.breaks)
         if rehearsal is not None:
-            variance = rehearsal.sd**2 + self.level**2 + (sds * rehearsal.decades) ** 2
+            variance = rehearsal.variance(self) + (sds * rehearsal.decades) ** 2
             log_odds = -0.5 * np.log(variance) - 0.5 * rehearsal.error**2 / variance
             weights = weights * np.exp(log_odds - log_odds.max())
         return sds, weights / weights.sum()
@@ -173,7 +182,7 @@ class Discrepancy:
         if rehearsal is None:
             return 0.0
         signal = (sds * rehearsal.decades) ** 2
-        share = signal / (signal + rehearsal.sd**2 + self.level**2)
+        share = signal / (signal + rehearsal.variance(self))
         return np.asarray(share * rehearsal.error / rehearsal.decades)
 
     def _ladder_slope(self, ladder: Ladder) -> float:
@@ -196,16 +205,17 @@ class Discrepancy:
         Returns
         -------
         numpy.ndarray (size, run)
-            One error of slope a draw, shared by all runs; one level for each budget.
+            One error of slope a draw, shared by all runs; one level for each budget, and one more error a run.
         """
         values = np.asarray(compute, dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
         sds, weights = self._slope_weights(ladder.rehearsal)
-        own = generator.choice(sds, size, p=weights)
-        slope = own * generator.standard_normal(size) + self._carried(own, ladder.rehearsal)
+        drawn = generator.choice(sds, size, p=weights)
+        slope = drawn * generator.standard_normal(size) + self._carried(drawn, ladder.rehearsal)
         slope += self._ladder_slope(ladder) * generator.standard_normal(size)
         _, budget = np.unique(values, return_inverse=True)
-        levels = self.level * generator.standard_normal((size, budget.max() + 1))[:, budget]
+        extra = self.level * generator.standard_normal((size, budget.max() + 1))[:, budget]
+        extra += self.run * generator.standard_normal((size, values.size))
         beyond = np.maximum(ladder.beyond(values), 0.0)
         near = self.allowance(ladder, values) * generator.standard_normal((size, values.size))
-        return slope[:, None] * beyond + np.where(beyond > 0, levels, 0.0) + near
+        return slope[:, None] * beyond + np.where(beyond > 0, extra, 0.0) + near

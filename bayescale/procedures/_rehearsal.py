@@ -48,7 +48,7 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
     noise = TAILS * float(np.median(flat["sigma"])) ** 2 / len(nearest)
     decades = ladder.beyond(upper["C"])[nearest].mean()
-    return Rehearsal(float(decades), float(np.median(error)), float(np.sqrt(error.var() + noise)))
+    return Rehearsal(float(decades), float(np.median(error)), float(np.sqrt(error.var() + noise)), len(nearest))
 
 
 def on_ladder(record: Record, model: Model, runs: Runs, sampler: Sampler, seed: int) -> Record:
