@@ -19,6 +19,7 @@ COMMANDS = {
     "allocate": "compute-optimal parameters and tokens of a budget, with intervals",
     "compare": "fitting procedures side by side on one table, and whether any two disagree",
     "backtest": "forecast known runs from smaller ones, and score the forecasts against today's practice",
+    "transfer": "transfer scores between languages from loss curves, and the matrix of all pairs",
     "prior-set": "print the priors learnt from other families of runs, or learn them from yours",
     "check": "say everything that is wrong with a table, and what each law could learn from it",
     "laws": "list the scaling laws",

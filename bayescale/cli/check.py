@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescale.cli._arguments import add_table, column_names
 from bayescale.cli._output import emit
+from bayescale.errors import RunsError
 
 if TYPE_CHECKING:
     from bayescale.laws import Law
@@ -47,13 +48,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _learns(law: Law, found: Check) -> dict[str, Any]:
     """Whether a law could be fitted to this table, and what the table says about its inputs."""
-    missing = [name for name in law.inputs if name not in found.available]
+    missing = [name for name in law.inputs if name not in found.available and not _holds(found, name)]
     if missing:
         return {"fits": False, "why": f"needs {', '.join(law.inputs)}; the table has no {', '.join(missing)}"}
     if found.runs is None:
         return {"fits": False, "why": "the problems above stand in the way"}
     if law.fitted_by:
         return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}, if the runs lie on budgets or curves"}
+    try:
+        law.check_runs({name: found.runs[name] for name in law.inputs})
+    except RunsError as error:
+        return {"fits": False, "why": str(error)}
     spans, constant = [], []
     for name in law.inputs:
         values = found.runs[name]
@@ -66,3 +71,8 @@ def _learns(law: Law, found: Check) -> dict[str, Any]:
     few = len(found.runs) <= len(law.parameters)
     warning = f"; {len(found.runs)} runs for {len(law.parameters)} parameters: much will rest on the priors" * few
     return {"fits": True, "why": ", ".join(spans) + warning}
+
+
+def _holds(found: Check, name: str) -> bool:
+    """Whether the table has numbers under the exact name of an input that only some laws read."""
+    return found.runs is not None and name in found.runs and bool(found.runs[name].dtype.kind == "f")

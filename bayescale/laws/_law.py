@@ -45,6 +45,8 @@ class Law(ABC):
     falls_in : tuple of str or None
         Inputs in which more always lowers the loss; None for all of them. A law that saturates (repeated tokens, a
         metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
+    rises_in : tuple of str
+        Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
     """
 
     name: ClassVar[str]
@@ -56,6 +58,7 @@ class Law(ABC):
     linear: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
+    rises_in: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -83,6 +86,11 @@ class Law(ABC):
             raise TypeError(f"{cls.__name__}.linear names {cls.linear}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
+        if not set(cls.rises_in) <= set(cls.inputs) - set(cls.falls_in or ()):
+            raise TypeError(
+                f"{cls.__name__}.rises_in names {cls.rises_in}, but the inputs are {cls.inputs} and those in which the "
+                f"loss falls {cls.falls_in or ()}"
+            )
         for other in ("formula", "citation"):
             if not getattr(cls, other, ""):
                 raise TypeError(f"{cls.__name__} needs a {other}: every law is printed with its formula and its source")
@@ -189,6 +197,20 @@ class Law(ABC):
         self._must_split("loss at a budget")
         N, D = self.optimum(compute, **theta)
         return self.loss(N=N, D=D, **theta)
+
+    def check_runs(self, columns: Mapping[str, Any]) -> None:  # noqa: B027  (most refuse none)
+        """Refuse a table from which this law cannot be learnt whatever the priors; by default any will do.
+
+        Parameters
+        ----------
+        columns : mapping of str to array (run,)
+            The inputs of the law, finite and above 0.
+
+        Raises
+        ------
+        RunsError
+            The message says why, and what runs to add.
+        """
 
     def check_targets(self, columns: Collection[str], theta: Mapping[str, Any]) -> None:  # noqa: B027  (most refuse none)
         """Refuse a forecast that this law cannot make; by default it can make all.

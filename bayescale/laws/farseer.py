@@ -40,7 +40,7 @@ class Farseer(Law):
 
     References
     ----------
-    Li et al. 2025, arXiv 2506.10972.
+    Li et al. 2025, arXiv 2506.10972; nine parameters, and parameters counted without embeddings.
 
     Examples
     --------
@@ -57,6 +57,7 @@ class Farseer(Law):
     )
     citation = "arXiv:2506.10972"
     loss_unit = "as in the table"
+    N_convention = "without embeddings"
     priors = {
         "E": Prior.parse("LogNormal(log(2), 0.5)"),
         "e": Prior.parse("LogNormal(log(0.06), 0.5)"),

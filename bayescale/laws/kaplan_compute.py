@@ -170,7 +170,7 @@ class EfficientFrontier:
         return self.N_c * (compute / self.C_c) ** self.N_exponent * self.stop_ratio ** (1.0 / self.alpha_N)
 
     def compute_off_size(self, ratio: Any) -> Any:
-        """Compute to the same loss with a model `ratio` times the best size, over the least (Eq. B.12)."""
+        """Compute to the same loss with a model `ratio` times the best size, over the least (Appendix B)."""
         gap = 1.0 + self.alpha_S / self.alpha_N * (1.0 - ratio**-self.alpha_N)
         return ratio * gap ** (-1.0 / self.alpha_S)
 

@@ -20,7 +20,7 @@ class M2(Law):
 
     References
     ----------
-    Alabdulmohsin et al. 2022, arXiv 2209.06640, Sec. 3.
+    Alabdulmohsin et al. 2022, arXiv 2209.06640.
 
     Examples
     --------

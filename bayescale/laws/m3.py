@@ -20,7 +20,7 @@ class M3(Law):
 
     References
     ----------
-    Alabdulmohsin et al. 2022, arXiv 2209.06640, Sec. 3; Bansal et al. 2022, arXiv 2202.01994, Eq. 1.
+    Alabdulmohsin et al. 2022, arXiv 2209.06640, after Bansal et al. 2022, arXiv 2202.01994: alpha (D^-1 + C)^p.
 
     Examples
     --------

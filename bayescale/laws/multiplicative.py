@@ -21,7 +21,7 @@ class Multiplicative(Law):
 
     References
     ----------
-    Rosenfeld et al. 2020, arXiv 1909.12673, Sec. 4, which argues for a sum against this product.
+    Compared with the sum of two power laws of Rosenfeld et al. 2020, arXiv 1909.12673.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Shifted(Law):
 
     References
     ----------
-    Zhai et al. 2021, arXiv 2106.04560, Sec. 2 (one variable, compute).
+    Zhai et al. 2021, arXiv 2106.04560: a (C + d)^-b + c in one variable, compute. The sum over two is ours.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from bayescale.plots._isoflop_curves import isoflop_curves
 from bayescale.plots._posteriors import posteriors
 from bayescale.plots._procedure_intervals import procedure_intervals
 from bayescale.plots._save import save
+from bayescale.plots._transfer_matrix import transfer_matrix
 
 __all__ = [
     "backtest",
@@ -22,4 +23,5 @@ __all__ = [
     "posteriors",
     "procedure_intervals",
     "save",
+    "transfer_matrix",
 ]

@@ -151,6 +151,7 @@ def fit(
     table = as_runs(runs, (*made.inputs, *parsed.columns, *chosen.needs, "loss"))
     if isinstance(named, str):
         made = reference_for(made, table)
+    made.check_runs({name: table[name] for name in made.inputs if name in table})
     model = Model(made, parsed).with_priors(**dict(priors or {}))
     return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
 
@@ -167,6 +168,7 @@ def _with_prior_set(
         raise FitError(f"the prior set {named.name} is for {named.noise} noise, not for {noise}: leave one of them out")
     table = as_runs(runs, (*get_law(named.law).inputs, "C", "loss"))
     model = named.model(table)
+    model.law.check_runs({name: table[name] for name in model.law.inputs if name in table})
     return model, table
 
 

@@ -77,12 +77,14 @@ def test_gradient_is_finite_in_every_parameter_and_none_is_idle(law: Law, theta:
         assert not idle or splits_beside_the_loss(law, name, theta), f"{name} has no effect on the loss"
 
 
-def test_loss_falls_in_every_input(law: Law, loss: Loss, theta: Theta, columns: Columns) -> None:
+def test_loss_falls_or_rises_in_every_input(law: Law, loss: Loss, theta: Theta, columns: Columns) -> None:
     here = loss(theta, *columns)
     for position, name in enumerate(law.inputs):
         more = [column * (2.0 if i == position else 1.0) for i, column in enumerate(columns)]
         there = loss(theta, *more)
-        if law.falls_in is None or name in law.falls_in:
+        if name in law.rises_in:
+            assert (there > here).mean() > 0.5, f"twice the {name} hardly ever raises the loss"
+        elif law.falls_in is None or name in law.falls_in:
             assert (there < here).all(), f"twice the {name} does not lower the loss"
         else:
             assert (there < here).mean() > 0.5, f"twice the {name} hardly ever lowers the loss"

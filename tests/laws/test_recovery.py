@@ -18,7 +18,15 @@ from bayescale.laws import Law, get
 from bayescale.prior import Prior
 
 # A table that shows what each law has: small models, repeated tokens, both sides of a break.
-ENDS = {"N": (1e6, 1e11), "D": (1e8, 1e13), "C": (1e16, 1e24), "S": (1e3, 1e6), "U": (1e8, 1e11)}
+ENDS = {
+    "N": (1e6, 1e11),
+    "D": (1e8, 1e13),
+    "C": (1e16, 1e24),
+    "S": (1e3, 1e6),
+    "U": (1e8, 1e11),
+    "K": (1, 50),
+    "p": (0.02, 1),
+}
 # Curves are short and have their reference run in the middle.
 CURVE = {"D": (1e3, 1e9)}
 TRUTHS: dict[str, dict[str, float]] = {
@@ -37,6 +45,10 @@ TRUTHS: dict[str, dict[str, float]] = {
     "multiplicative": {},
     "bounded": {"H": 6.0},
     "farseer": {"q_E": 0.1, "q_b": -0.1, "q_A": 0.1, "d": 0.05, "v": 0.05},
+    "curse": {"phi": 0.11, "psi": -0.04},
+    "crossover": {},
+    "msl": {},
+    "bimix": {},
     "m1": {},
     "m2": {},
     "m3": {"s": 0.1},
