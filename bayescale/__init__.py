@@ -10,9 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayescale import datasets, lab, plots
+    from bayescale import datasets, lab, plots, prior_sets, transfer
     from bayescale.comparison import Comparison, compare
     from bayescale.errors import BayescaleError
+    from bayescale.evaluation import Backtest, backtest
     from bayescale.fits import Fit
     from bayescale.inference.sampler import Sampler
     from bayescale.laws import Law
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Backtest": "evaluation",
     "BayescaleError": "errors",
     "Comparison": "comparison",
     "Fit": "fits",
@@ -35,14 +37,16 @@ _HOME = {
     "Prior": "prior",
     "Runs": "runs",
     "Sampler": "inference.sampler",
+    "backtest": "evaluation",
     "check": "runs",
     "compare": "comparison",
     "fit": "procedures",
 }
-_MODULES = ("datasets", "lab", "laws", "plots", "procedures")
+_MODULES = ("datasets", "lab", "laws", "plots", "prior_sets", "procedures", "transfer")
 
 __all__ = [
     "NUTS",
+    "Backtest",
     "BayescaleError",
     "Comparison",
     "Fit",
@@ -52,12 +56,15 @@ __all__ = [
     "Prior",
     "Runs",
     "Sampler",
+    "backtest",
     "check",
     "compare",
     "datasets",
     "fit",
     "lab",
     "plots",
+    "prior_sets",
+    "transfer",
 ]
 
 
