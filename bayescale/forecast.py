@@ -69,7 +69,9 @@ def _law_draws(law: Law, theta: Draws) -> dict[str, Any]:
     return {name: jnp.asarray(theta[name]) for name in law.parameters}
 
 
-def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, np.ndarray]:
+def complete_inputs(
+    targets: Mapping[str, Any], needs: tuple[str, ...], may_be_zero: tuple[str, ...] = ()
+) -> dict[str, np.ndarray]:
     """Columns of target runs as float64 arrays of one length; the third of N, D, C follows by 6ND.
 
     Quantities may be text (``"70B"``); columns that neither N, D, C nor `needs` name are left out.
@@ -97,10 +99,10 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
             f"{','.join(f'{name}={EXAMPLES.get(name, 1)}' for name in missing)}"
         )
     for name, values in columns.items():
-        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        bad = np.argwhere(~(np.isfinite(values) & ((values > 0) | ((values == 0) & (name in may_be_zero)))))
         if bad.size:
             raise TargetError(
-                f"target {bad[0] + 1}: {name} is {float(values[bad[0]])!r}; expected a finite number above 0"
+                f"target {bad[0][0] + 1}: {name} is {float(values[tuple(bad[0])])!r}; expected a finite number above 0"
             )
     return columns
 
@@ -166,11 +168,21 @@ def forecast(
         around it. Coordinates on ``run``: the inputs, ``flops_ratio``, ``inside``.
     """
     needs = law.inputs if model is None else model.columns
-    columns = complete_inputs(targets, needs)
+    columns = complete_inputs({**targets, **law.read(targets)}, needs, law.may_be_zero)
+    if model is not None and model.groups:
+        labels = law.labels(targets)
+        unknown = [column for groups in model.groups for column in groups.over if column not in labels]
+        if unknown:
+            raise TargetError(
+                f"{law.name} was fitted with groups by {unknown[0]}: say of each target which it belongs to, e.g. "
+                f"{unknown[0]}={model.groups[0].labels[0][0]}; one that was not in the table is forecast from the level"
+            )
+        wider, theta = model.with_groups_of(labels, theta, seed)
+        theta = wider.per_run(theta, wider.places(labels))
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
     new = _new_run(model, dict(theta), mean, inputs, seed)
-    coords = {name: ("run", values) for name, values in columns.items()}
+    coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
     coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
     return xr.Dataset(
         {"mean_loss": (("sample", "run"), np.asarray(mean)), "new_run_loss": (("sample", "run"), new)}, coords=coords

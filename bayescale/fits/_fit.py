@@ -18,8 +18,10 @@ from bayescale.diagnostics import Diagnostics
 from bayescale.errors import FitError
 from bayescale.fits import _storage
 from bayescale.fits._record import KINDS, Record
+from bayescale.fits._labels import labelled, one_by_one, with_derived
 from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
+from bayescale.grouping import gathered
 from bayescale.laws import Law, get
 from bayescale.model import Model
 from bayescale.runs import Runs
@@ -73,7 +75,8 @@ class Fit:
         law : Law
             The law, to compute derived quantities.
         theta : mapping of str to array (chain, draw)
-            Every parameter of the law and the noise; replicates and points are one chain.
+            Every parameter of the law and the noise, each value of a group by its name (``alpha[c4]``); replicates and
+            points are one chain.
         runs : Runs
             The table.
         stats : mapping of str to array (chain, draw), optional
@@ -83,19 +86,22 @@ class Fit:
         """
         if record.kind not in KINDS:
             raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
-        drawn = _with_derived(law, theta)
-        read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
+        model = Model.from_spec(record.model) if record.model else None
+        of = {} if model is None else model.groups_of
+        drawn = with_derived(law, gathered(theta, of), of)
+        read = ("N", "D", "C", *law.inputs, *(model.columns if model else ()), *law.table_columns(runs.table))
+        read = (*read, *(column for groups in of.values() for column in groups.over))
         inputs = [name for name in dict.fromkeys(read) if name in runs.table]
         groups = {
-            record.kind: _storable(_chains(drawn)),
+            record.kind: _storable(labelled(drawn, of)),
             "observed_data": runs.table[["loss"]],
             "constant_data": _storable(runs.table[inputs]),
         }
         if stats:
-            groups["sample_stats"] = _chains(stats)
+            groups["sample_stats"] = labelled(stats)
         if estimate is not None:
             one = {name: np.full((1, 1), value) for name, value in estimate.items()}
-            groups["point"] = _storable(_chains(_with_derived(law, one)))
+            groups["point"] = _storable(labelled(with_derived(law, one, {})))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs[ATTRIBUTE] = json.dumps(record.document())
         return cls(tree)
@@ -113,6 +119,8 @@ class Fit:
     @cached_property
     def law(self) -> Law:
         """The law, at the fit's reference run."""
+        if self.model is not None:
+            return self.model.law
         reference = {f"{symbol}0": value for symbol, value in self.record.reference_run.items()}
         return get(self.record.law)(**reference)
 
@@ -156,9 +164,16 @@ class Fit:
 
     @cached_property
     def theta(self) -> dict[str, np.ndarray]:
-        """Draws of the parameters of law and noise, chains joined: arrays (sample,)."""
-        names = self.law.parameters if self.model is None else tuple(self.model.priors)
-        return {name: self.draws[name].values.ravel() for name in names}
+        """Draws of the parameters of law and noise, chains joined: arrays (sample,), or (sample, group)."""
+        names = self.law.parameters if self.model is None else tuple(self.model.priors | self.model.scalars)
+        of = {} if self.model is None else self.model.groups_of
+        joined = {name: self.draws[name].values.reshape(-1, *self.draws[name].shape[2:]) for name in names}
+        return {name: of[name].from_grid(values) if name in of else values for name, values in joined.items()}
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Draws of every single number, (chain, draw): a parameter with groups as ``alpha[c4]``, ``alpha[rpj]``, ..."""
+        return one_by_one(self.draws)
 
     def summary(self) -> Summary:
         """Mean, sd, quantiles, R-hat and effective sample sizes of every parameter and derived quantity."""
@@ -242,24 +257,6 @@ class Fit:
 
     def __repr__(self) -> str:
         return describe(self)
-
-
-def _with_derived(law: Law, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The parameters, and what the law derives from them."""
-    drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
-    # a replicate that leaves a parameter at its bound may have no finite G or A: that draw is NaN or infinite
-    with np.errstate(all="ignore"):
-        derived = law.derived(**{name: drawn[name] for name in law.parameters})
-    shape = next(iter(drawn.values())).shape
-    return drawn | {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
-
-
-def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    chains, draws = next(iter(values.values())).shape
-    return xr.Dataset(
-        {name: (("chain", "draw"), array) for name, array in values.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(draws)},
-    )
 
 
 # A tree takes no "/" in a name, and columns are called such things as optimizer/batch_size.

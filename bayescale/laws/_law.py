@@ -6,15 +6,28 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
 
 from bayescale._float64 import jax, jnp
 from bayescale.errors import LawError
-from bayescale.prior import Prior
+from bayescale.prior import Pooled, Prior
+
+if TYPE_CHECKING:
+    from bayescale.grouping import Groups
 
 __all__ = ["REGISTRY", "Law"]
 
 REGISTRY: dict[str, type[Law]] = {}
+
+
+class Columns(Protocol):
+    """A table, or anything else with named columns."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
 
 
 class Law(ABC):
@@ -45,6 +58,12 @@ class Law(ABC):
     falls_in : tuple of str or None
         Inputs in which more always lowers the loss; None for all of them. A law that saturates (repeated tokens, a
         metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
+    pooled : mapping of str to Pooled
+        Parameters that have a value for each group of runs unless a person says otherwise, such as a language. In
+        ``loss`` such a parameter is one number a run, so a formula knows nothing of groups; `priors` holds the prior of
+        the level.
+    may_be_zero : tuple of str
+        Inputs that may be zero.
     """
 
     name: ClassVar[str]
@@ -56,6 +75,8 @@ class Law(ABC):
     linear: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
+    pooled: Mapping[str, Pooled] = {}  # noqa: RUF012  (read only)
+    may_be_zero: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -108,6 +129,42 @@ class Law(ABC):
         """The same law with another reference run, e.g. ``law.at(N=1e3, D=1e6)``; C0 follows by 6 N0 D0."""
         merged = {"N": self.N0, "D": self.D0} | reference
         return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the law was made with beside the reference run, as plain values for a file."""
+        return {}
+
+    def on(self, columns: Columns) -> Self:
+        """The law settled on a table, where it chooses something by the table; itself by default."""
+        return self
+
+    def read(self, columns: Columns) -> dict[str, Any]:
+        """Inputs that are no columns of the table but computed from some, arrays (run,) or (run, slot); none by default.
+
+        A parameter that is pooled over a column of slots has, in ``loss``, a value for each run and slot.
+        """
+        return {}
+
+    def table_columns(self, columns: Columns) -> tuple[str, ...]:
+        """Columns of the table that `on`, `read` and `labels` look at; none by default."""
+        return ()
+
+    def labels(self, columns: Columns) -> Columns:
+        """Columns that make groups, (run,) or (run, slot); those of the table by default."""
+        return columns
+
+    def covariate(self, name: str, groups: Groups) -> Any:
+        """What the slope of a pooled parameter multiplies in each group (group,)."""
+        raise LawError(f"{self.name} knows nothing that {name} could depend on")
+
+    def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The inputs of a run that stands for several, given theirs: geometric means by default.
+
+        Contributions to its loss are what inference works with where a parameter has groups: they are what the table
+        says most precisely.
+        """
+        return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
 
     @property
     def splits_compute(self) -> bool:

@@ -10,6 +10,7 @@ from bayescale.diagnostics import diagnose
 from bayescale.fits import Fit
 from bayescale.forecast import forecast
 from bayescale.inference.density import pad
+from bayescale.inference.pools import anchors_of
 from bayescale.inference.sample import Samples, sample
 from bayescale.inference.sampler import Sampler
 from bayescale.intervals import quantiles
@@ -57,26 +58,29 @@ class NUTS(Procedure):
         FitError
             No finite likelihood anywhere, or interrupted before the first draw.
         """
-        model = self.model
-        table = pad(model.data(runs), np.log(losses(runs)))
+        self.model = model = self.model.on(runs)
+        columns = model.data(runs)
+        table = pad(columns, np.log(losses(runs)), anchors_of(model, columns))
         samples = sample(model, table, self.settings, seed, progress)
         record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
         return Fit.assemble(record, model.law, _with_pinned(model, samples), runs, samples.stats)
 
 
 def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
-    """All parameters in the model's order, pinned ones as constant draws."""
+    """All parameters in the model's order, pinned ones as constant draws, values of groups under their own names."""
     shape = samples.stats["lp"].shape
-    return {
-        name: np.full(shape, prior.arguments[0]) if prior.fixed else samples.theta[name]
-        for name, prior in model.priors.items()
-    }
+    pinned = {name: np.full(shape, prior.arguments[0]) for name, prior in model.scalars.items() if prior.fixed}
+    names = [name for name in model.scalars if name in model.priors]
+    grouped = [label for name, groups in model.groups_of.items() for label in groups.names(name)]
+    hyper = [name for name in model.scalars if name not in model.priors]
+    return {name: (samples.theta | pinned)[name] for name in (*names, *grouped, *hyper)}
 
 
 def _before(model: Model, runs: Runs) -> dict[str, Any]:
     """What the priors alone say of the run with the most compute (or, without compute, the lowest loss)."""
     place = int(np.argmax(runs["C"])) if "C" in runs else int(np.argmin(runs["loss"]))
-    targets = {name: [float(runs[name][place])] for name in model.law.inputs}
-    predicted = forecast(model.law, None, model.sample_priors(2000), targets, None)
+    data = model.data(runs.subset(np.arange(len(runs)) == place))
+    drawn = model.per_run(model.sample_priors(2000), data)
+    predicted = forecast(model.law, None, drawn, {name: data[name] for name in model.law.inputs}, None)
     finite = predicted["mean_loss"].values[np.isfinite(predicted["mean_loss"].values)]
     return dict(quantiles(finite)) | {"observed": float(runs["loss"][place])}
