@@ -14,6 +14,7 @@ from bayescale.compute import parse_quantity
 from bayescale.errors import TargetError
 from bayescale.laws import Law
 from bayescale.model import Model
+from bayescale.new_groups import at_runs
 from bayescale.runs import Runs
 
 __all__ = [
@@ -169,20 +170,12 @@ def forecast(
     """
     needs = law.inputs if model is None else model.columns
     columns = complete_inputs({**targets, **law.read(targets)}, needs, law.may_be_zero)
-    if model is not None and model.groups:
-        labels = law.labels(targets)
-        unknown = [column for groups in model.groups for column in groups.over if column not in labels]
-        if unknown:
-            raise TargetError(
-                f"{law.name} was fitted with groups by {unknown[0]}: say of each target which it belongs to, e.g. "
-                f"{unknown[0]}={model.groups[0].labels[0][0]}; one that was not in the table is forecast from the level"
-            )
-        wider, theta = model.with_groups_of(labels, theta, seed)
-        theta = wider.per_run(theta, wider.places(labels))
+    theta, labels = at_runs(model, theta, targets, seed)
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
     new = _new_run(model, dict(theta), mean, inputs, seed)
     coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
+    coords |= {name: ("run", np.broadcast_to(values, np.shape(mean)[1])) for name, values in labels.items()}
     coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
     return xr.Dataset(
         {"mean_loss": (("sample", "run"), np.asarray(mean)), "new_run_loss": (("sample", "run"), new)}, coords=coords

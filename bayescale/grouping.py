@@ -107,13 +107,16 @@ def _cells(over: tuple[str, ...], columns: Any) -> np.ndarray:
     missing = [name for name in over if name not in columns]
     if missing:
         raise RunsError(
-            f"the groups are made by the column {missing[0]}, which is not given; name one with "
-            f"--column {missing[0]}=<its name in the table>"
+            f"parameters are pooled over {missing[0]}, and there is no column of that name: pool over one of the table"
         )
     read = [np.atleast_1d(np.asarray(columns[name])) for name in over]
     deepest = max(array.ndim for array in read)
     read = [array.reshape(*array.shape, *(1,) * (deepest - array.ndim)) for array in read]
     text = [np.vectorize(_label, otypes=[object])(array) for array in read]
+    for name, array in zip(over, text, strict=True):
+        blank = np.argwhere(np.isin(array, ("", "nan", "None")))
+        if blank.size:
+            raise RunsError(f"run {blank[0][0] + 1}: {name} is blank, and parameters are pooled over it")
     return np.stack(np.broadcast_arrays(*text), axis=-1)
 
 

@@ -100,6 +100,11 @@ class Model:
         """Columns of the table that the model reads, beside the loss."""
         return tuple(dict.fromkeys(self.law.inputs + self.noise.columns))
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns of the table that must hold numbers, beside the loss."""
+        return tuple(dict.fromkeys(self.law.needs + self.noise.columns))
+
     def with_priors(self, **priors: Prior | Pooled | str | float) -> Self:
         """The same model with some priors replaced, pooled ones among them: ``alpha=pooled(prior, over="corpus")``.
 
@@ -216,27 +221,10 @@ class Model:
                 drawn[f"{name}_{part}" if part else name] = values
         return drawn
 
-    def with_groups_of(self, labels: Any, theta: Mapping[str, Any], seed: int = 0) -> tuple[Self, dict[str, Any]]:
-        """The model, and draws (sample, ...), with the groups of other runs too: what a new group is like, given these.
-
-        Parameters
-        ----------
-        labels : mapping of str to array (run, ...)
-            Columns that make groups.
-        theta : mapping of str to array
-            Draws of all parameters.
-        seed : int
-            Seed of the values of new groups.
-        """
-        wider = replace(self, groups=tuple(groups.extended(labels) for groups in self.groups))
-        generator, found = np.random.default_rng([seed, 3]), dict(theta)
-        for name, pool in self.pools.items():
-            known = len(self.groups_of[name])
-            members, covariate = wider.structure(name)
-            drawn = {part: np.asarray(theta[f"{name}_{part}"]) for part in pool.hyper} | {"": np.asarray(theta[name])}
-            old, new = ((members[part], covariate[part]) for part in (slice(0, known), slice(known, None)))
-            found[name] = np.concatenate([drawn[""], pool.more(generator, drawn, old, new)], axis=1)
-        return wider, found
+    def single(self) -> Self:
+        """The model of one group: the pooled parameters with the priors of their levels."""
+        levels = {name: pool.prior for name, pool in self.pools.items()}
+        return replace(self, groups=()).with_priors(**levels)
 
     def structure(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Of a pooled parameter: which deviation each group shares, and what its slope multiplies; each (group,)."""

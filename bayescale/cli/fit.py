@@ -34,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--priors", metavar="FILE.toml", help="a TOML file with a [priors] table; --prior goes before it"
     )
+    parser.add_argument(
+        "--pool",
+        action="append",
+        default=[],
+        metavar="NAMES=COLUMN",
+        help='partial pooling: these parameters differ by a column of the table, "alpha,beta=corpus"',
+    )
     parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
     parser.add_argument(
         "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
@@ -78,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.procedure,
             noise=arguments.noise,
             priors=priors,
+            pool=assignments(arguments.pool, "--pool", "alpha,beta=corpus"),
             seed=arguments.seed,
             progress=progress,
             **settings,
@@ -124,7 +132,7 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
     procedure = get_procedure(arguments.procedure)
     law = get(arguments.law or procedure.default_law)()
     noise = Noise.parse(arguments.noise or procedure.default_noise)
-    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, *procedure.needs, "loss")))
+    needs = tuple(dict.fromkeys((*law.needs, *noise.columns, *procedure.needs, "loss")))
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),

@@ -107,7 +107,7 @@ class Plan:
         law = get_law(self.law) if isinstance(self.law, str) else self.law
         likelihood = any(get(name).bayesian for name in procedures)
         scattered = Noise.parse(self.noise).columns if self.noise is not None and likelihood else ()
-        return tuple(dict.fromkeys((*law.inputs, *scattered, "loss")))
+        return tuple(dict.fromkeys((*law.needs, *scattered, "loss")))
 
     def fit(self, procedure: str, runs: Runs, progress: Any = None, **settings: Any) -> Fit:
         """Fit the runs by one procedure; `settings` go before those of the plan."""

@@ -17,8 +17,9 @@ from bayescale.allocation import allocate
 from bayescale.diagnostics import Diagnostics
 from bayescale.errors import FitError
 from bayescale.fits import _storage
+from bayescale.fits._group import group_runs, one_group, refuse_groups
+from bayescale.fits._labels import labelled, one_by_one, target_columns, with_derived
 from bayescale.fits._record import KINDS, Record
-from bayescale.fits._labels import labelled, one_by_one, with_derived
 from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
 from bayescale.grouping import gathered
@@ -201,7 +202,7 @@ class Fit:
         TargetError
             A column is missing or is not positive.
         """
-        columns = _columns(targets, self.law)
+        columns = target_columns(targets, self.model)
         self.law.check_targets(columns, self.theta)
         if self.law.splits_compute and set(columns) == {"C"}:
             path = self.path(columns["C"], seed).rename(budget="run")
@@ -211,22 +212,46 @@ class Fit:
             made = made.assign_coords(loss=("run", targets["loss"]))
         return made.assign_attrs(self._attrs())
 
+    def of(self, **labels: str) -> Fit:
+        """The fit of one group: ``fit.of(corpus="c4")`` for a fit whose parameters differ by corpus.
+
+        All questions can be asked of it. A group that was not in the table is answered from the level and the spread of
+        those that were.
+
+        Raises
+        ------
+        FitError
+            The labels do not settle every parameter.
+        """
+        if self.model is None or not self.model.groups:
+            raise FitError("this fit has no groups to choose from: its parameters are the same for all runs")
+        theta = one_group(self.model, self.theta, labels, self.record.seed)
+        shape, single = tuple(self.draws.sizes[dim] for dim in ("chain", "draw")), self.model.single()
+        drawn = {name: theta[name].reshape(shape) for name in single.priors}
+        stats = {str(name): values.values for name, values in self.tree["sample_stats"].data_vars.items()}
+        record, runs = replace(self.record, model=single.spec()), group_runs(self.runs, labels)
+        return Fit.assemble(record, self.law, drawn, runs, stats)
+
     def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:
         """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
+        refuse_groups(self.model)
         self.law.check_targets(("C",), self.theta)
         made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
         return made.assign_attrs(self._attrs())
 
     def allocation(self, budgets: Any) -> xr.Dataset:
         """Compute-optimal N, D, tokens per parameter, loss and exponents, over (sample, budget)."""
+        refuse_groups(self.model)
         return allocate(self.law, self.theta, budgets).assign_attrs(self._attrs())
 
     def isoflop_curves(self, budgets: Any) -> xr.Dataset:
         """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""
+        refuse_groups(self.model)
         return isoflop_curves(self.law, self.theta, budgets).assign_attrs(self._attrs())
 
     def surface(self, N: Any, D: Any) -> xr.Dataset:
         """Median loss on a grid of parameters and tokens, ``loss`` over (N, D)."""
+        refuse_groups(self.model)
         return surface(self.law, self.theta, N, D).assign_attrs(self._attrs())
 
     def _attrs(self) -> dict[str, Any]:
@@ -269,10 +294,3 @@ def _storable(dataset: xr.Dataset) -> xr.Dataset:
 
 def _as_named(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.rename({name: str(name).replace(SLASH, "/") for name in dataset.data_vars if SLASH in str(name)})
-
-
-def _columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, law: Law) -> dict[str, Any]:
-    if isinstance(targets, Runs):
-        numeric = [name for name in targets.table.data_vars if targets.table[name].dtype.kind == "f"]
-        return {str(name): targets[str(name)] for name in numeric if name != "loss"}
-    return {str(name): targets[name] for name in targets}

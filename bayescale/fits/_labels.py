@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayescale.grouping import Groups, element
 from bayescale.laws import Law
+from bayescale.model import Model
+from bayescale.runs import Runs
 
-__all__ = ["labelled", "one_by_one", "with_derived"]
+__all__ = ["labelled", "one_by_one", "target_columns", "with_derived"]
 
 
 def with_derived(
@@ -51,9 +55,7 @@ def _over(values: np.ndarray, groups: Groups) -> xr.DataArray:
     return xr.DataArray(grid, dims=("chain", "draw", *labels), coords={k: list(v) for k, v in labels.items()})
 
 
-def labelled(
-    values: Mapping[str, np.ndarray | xr.DataArray], groups: Mapping[str, Groups] | None = None
-) -> xr.Dataset:
+def labelled(values: Mapping[str, np.ndarray | xr.DataArray], groups: Mapping[str, Groups] | None = None) -> xr.Dataset:
     """A Dataset over (chain, draw), parameters with groups over their labels too."""
     first = next(array for array in values.values() if array.ndim == 2)
     variables = {
@@ -68,7 +70,7 @@ def labelled(
 
 
 def one_by_one(draws: xr.Dataset) -> dict[str, np.ndarray]:
-    """Every single number as an array (chain, draw), under names such as ``alpha[c4]``; cells without a group left out."""
+    """Every single number as an array (chain, draw), named as in ``alpha[c4]``; cells without a group are left out."""
     made: dict[str, np.ndarray] = {}
     for name, array in draws.data_vars.items():
         dims = [str(dim) for dim in array.dims if dim not in ("chain", "draw")]
@@ -81,3 +83,12 @@ def one_by_one(draws: xr.Dataset) -> dict[str, np.ndarray]:
             if not np.isnan(flat[..., place]).all():
                 made[element(str(name), tuple(map(str, cell)))] = flat[..., place]
     return made
+
+
+def target_columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, model: Model | None) -> dict[str, Any]:
+    """The columns of targets, in whichever form they are given."""
+    if isinstance(targets, Runs):
+        labels = () if model is None else tuple(column for groups in model.groups for column in groups.over)
+        read = [n for n in targets.table.data_vars if targets.table[n].dtype.kind == "f" or n in labels]
+        return {str(name): targets[str(name)] for name in read if name != "loss"}
+    return {str(name): targets[name] for name in targets}

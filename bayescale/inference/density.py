@@ -38,24 +38,28 @@ class Table(NamedTuple):
     anchors: dict[str, Any] = {}  # noqa: RUF012  (never changed; JAX takes no other mapping apart)
 
 
-def pad(
-    columns: Mapping[str, np.ndarray], log_loss: np.ndarray, anchors: Mapping[str, Any] | None = None
-) -> Table:
+def pad(columns: Mapping[str, np.ndarray], log_loss: np.ndarray, anchors: Mapping[str, Any] | None = None) -> Table:
     """Pad a table, so that tables of similar size share compiled code.
 
-    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it. Padding repeats the
-    first run and carries weight False, so it adds exactly nothing to the density.
+    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it; to an eighth of it
+    too where there are groups, whose tables are rarely alike. Padding repeats the first run and carries weight False,
+    so it adds exactly nothing to the density.
     """
     size = len(log_loss)
     power = max(16, 1 << (size - 1).bit_length())
-    step = power if power <= FINE else power // 8
+    step = power if power <= FINE and not anchors else max(16, power // 8)
     room = -size % step
 
     def grow(values: np.ndarray) -> np.ndarray:
         return np.concatenate([values, np.repeat(values[:1], room, axis=0)])
 
     columns = {name: grow(values) for name, values in columns.items()}
-    return Table({name: _held(v) for name, v in columns.items()}, grow(log_loss), np.arange(size + room) < size, dict(anchors or {}))
+    return Table(
+        {name: _held(v) for name, v in columns.items()},
+        grow(log_loss),
+        np.arange(size + room) < size,
+        dict(anchors or {}),
+    )
 
 
 def _held(values: np.ndarray) -> Any:
@@ -201,7 +205,7 @@ class Density:
 
     def constrain(self, z: Any) -> dict[str, Any]:
         """Parameters on their own scale from a flat vector of shape (dim,); those with groups are (group,)."""
-        return self._read(z)[0]
+        return self._read(z)[0] if self.pools.dim else self._named(self._parts(z))
 
     def unconstrain(self, theta: Mapping[str, Any]) -> Any:
         """The flat vector, shape (dim,), of parameters on their own scale."""

@@ -18,6 +18,10 @@ __all__ = ["find_grouped_mode"]
 STARTS = 4
 # A group that leaves less than this share of the variance between groups speaks for itself.
 INFORMED = 0.5
+# Nats that a further Newton step would gain: where the values of groups are only to be looked at, and at the mode.
+ROUGH, EXACT = 1e-2, 1e-6
+# A curvature below this is none, in a direction that is not to move.
+LEAST = 1e-2
 
 
 def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarray]) -> Modes:
@@ -51,13 +55,34 @@ def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarra
     anchors = anchors | {"own": own}
     tables = tables._replace(anchors=jax.device_put(jax.tree.map(lambda values: np.asarray(values)[None], anchors)))
     start = _flat(model, {name: np.asarray(values)[None] for name, values in theta.items()}, anchors)
-    return judged(model, tables, *newton(_measure(model, tables), start))[0]._replace(anchors=tables.anchors)
+    return judged(model, tables, *_newton(_measure(model, tables), start, EXACT))[0]._replace(anchors=tables.anchors)
 
 
-def _measure(model: Model, tables: Table, frozen: np.ndarray | None = None) -> Measure:
+def _newton(
+    measure: Measure, z: np.ndarray, gain: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Newton from ``z`` (1, 1, dim) in units in which every parameter alone has curvature one, and those units.
+
+    Curvatures of a contribution that thousands of runs share and of a level that a few groups share differ by 1e8, more
+    than eigenvalues of one matrix may.
+    """
+    hessian = curved(measure, z)[2][0, 0]
+    units = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), LEAST))
+
+    def scaled(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, gradients = measure(y * units)
+        return values, gradients * units
+
+    return *newton(scaled, z / units, gain), units
+
+
+def _measure(model: Model, tables: Table, held: np.ndarray | None = None) -> Measure:
+    """Potentials and gradients; parameters at which `held` (dim,) is a number stay there."""
+    still = np.zeros(1, dtype=bool) if held is None else ~np.isnan(held)
+
     def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, gradients = compiled.evaluate(model, tables, z)
-        return values, gradients if frozen is None else np.where(frozen, 0.0, gradients)
+        values, gradients = compiled.evaluate(model, tables, z if held is None else np.where(still, held, z))
+        return values, np.where(still, 0.0, gradients)
 
     return measure
 
@@ -72,7 +97,6 @@ def _values_first(
     model: Model, tables: Table, anchors: Mapping[str, Any], drawn: Mapping[str, np.ndarray], frozen: np.ndarray
 ) -> np.ndarray:
     """The best values of all but the spreads, which stay at the medians of their priors; (1, 1, dim)."""
-    measure = _measure(model, tables, frozen)
     candidates = {name: values for name, values in drawn.items() if name in model.scalars}
     for name, pool in model.pools.items():
         for part in pool.hyper:
@@ -81,11 +105,13 @@ def _values_first(
         # every group starts as the level does
         candidates[name] = np.repeat(drawn[f"{name}_level"][:, None], drawn[name].shape[1], axis=1)
     z = _flat(model, candidates, anchors)
+    measure = _measure(model, tables, np.where(frozen, z[0, 0], np.nan))
     heights = measure(z)[0][0]
     best = np.argsort(np.where(np.isfinite(heights), heights, np.inf), kind="stable")[:STARTS]
     climbed = climb(measure, z[:, best])
     first = np.nanargmin(measure(climbed)[0][0])
-    return newton(measure, climbed[:, first : first + 1])[0]
+    end, *_, units = _newton(measure, climbed[:, first : first + 1], ROUGH)
+    return end * units
 
 
 def _informed(

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayescale.inference import compiled
 from bayescale.inference.density import Density, Table
-from bayescale.inference.frame import Frame, frame_at, to_whitened
+from bayescale.inference.frame import Frame, frame_at, rescaled, to_whitened
 from bayescale.model import Model
 
 __all__ = ["Measure", "Modes", "climb", "curved", "find_modes", "judged", "newton", "spectrum"]
@@ -149,8 +149,13 @@ def spectrum(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return vectors, np.maximum(np.abs(values), floor), (values > floor).all(axis=-1)
 
 
-def newton(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians."""
+def newton(
+    measure: Measure, z: np.ndarray, gain: float = 1e-10
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians.
+
+    It goes on until a further step would gain less than `gain` nats.
+    """
     at = curved(measure, z)
     radius = np.ones(z.shape[:-1])
     going = np.isfinite(at[0])
@@ -159,7 +164,7 @@ def newton(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
         vectors, sizes, _ = spectrum(hessian)
         along = np.einsum("...ji,...j->...i", vectors, np.where(np.isfinite(gradient), gradient, 0.0)) / sizes
         move = -_times(vectors, along)
-        going &= (np.abs(_dot(move, gradient)) > 1e-10) & (radius > 1e-10)
+        going &= (np.abs(_dot(move, gradient)) > gain) & (radius > 1e-10)
         if not going.any():
             break
         move *= np.minimum(1.0, radius / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
@@ -214,12 +219,14 @@ def judged(
     potentials: np.ndarray,
     gradients: np.ndarray,
     hessians: np.ndarray,
+    units: np.ndarray | None = None,
 ) -> list[Modes]:
-    """The modes of each table, given where its searches ended (table, start, ...)."""
+    """The modes of each table, given where its searches ended (table, start, ...), in `units` (dim,) of a parameter."""
 
     def measure_prior(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         silent = tables._replace(weight=np.zeros(tables.weight.shape, dtype=bool))
-        return compiled.evaluate(model, silent, z)
+        values, found = compiled.evaluate(model, silent, z if units is None else z * units)
+        return values, found if units is None else found * units
 
     vectors, sizes, positive = spectrum(hessians)
     masses = potentials + 0.5 * np.log(sizes).sum(axis=-1)
@@ -235,13 +242,15 @@ def judged(
         frame = frame_at(
             ends[table, best[0]], hessians[table, best[0]], prior_hessians[table], density.n_law, density.sigma_at
         )
+        whole = ends[table, best] if units is None else ends[table, best] * units
+        frame = frame if units is None else rescaled(frame, units)
         found.append(
             Modes(
                 frame,
                 bool(positive[table, best[0]]),
                 float(slopes[table, best[0]]),
-                ends[table, best],
-                to_whitened(frame, ends[table, best]),
+                whole,
+                to_whitened(frame, whole),
                 masses[table, best],
                 _distinct(ends[table, best], masses[table, best], settled[table, best], hessians[table, best[0]]),
             )

@@ -9,6 +9,7 @@ where the spread gets small. Which of the two is decided value by value, once th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -42,7 +43,7 @@ def anchors_of(model: Model, columns: Mapping[str, np.ndarray]) -> dict[str, Any
     return {
         "own": {name: np.ones(len(groups)) for name, groups in model.groups_of.items()},
         "typical": typical,
-        "usual": {name: bare.usual(name) for name in bare.linear},
+        "usual": bare.usual(),
     }
 
 
@@ -99,38 +100,59 @@ class Pools:
         """Parameters whose own coordinate is a contribution to the loss of a typical run."""
         law, of = self.model.law, self.model.groups_of
         positive = [name for name in law.linear if name in of and self.model.pools[name].link.kind in ("log", "floor")]
-        return tuple(n for n in positive if self.model.pools[n].prior.sample(np.random.default_rng(0), 64).min() > 0
-                     and self._low(n) == 0.0 and of[n].key in self.anchors.get("typical", {}))
+        return tuple(
+            n
+            for n in positive
+            if self.model.pools[n].prior.sample(np.random.default_rng(0), 64).min() > 0
+            and self._low(n) == 0.0
+            and of[n].key in self.anchors.get("typical", {})
+        )
 
     def _low(self, name: str) -> float:
         return self.model.pools[name].link.low
 
-    def _basis(self, name: str, theta: Mapping[str, Any]) -> Any:
-        """What one unit of a linear parameter contributes to the loss of the run typical of each group."""
+    def _bases(self, theta: Mapping[str, Any]) -> dict[str, Any]:
+        """What one unit of each linear parameter contributes to the loss of the run typical of each group."""
         law, of = self.model.law, self.model.groups_of
-        aligned = {n: theta[n] for n in law.parameters if n in theta and n in of and of[n].over == of[name].over}
-        # a parameter that has other groups, or none, stays at its usual value: any fixed one makes a coordinate
-        usual = {n: self.model.priors[n].median for n in law.parameters}
-        unit = {n: 1.0 if n == name else 0.0 for n in law.linear}
-        inputs = self.anchors["typical"][of[name].key]
-        return law.loss(*(inputs[n] for n in law.inputs), **usual | aligned | unit)
+        found: dict[str, Any] = {}
+        for over in dict.fromkeys(of[name].over for name in self.linear):
+            names = [name for name in self.linear if of[name].over == over]
+            aligned = {n: theta[n] for n in law.parameters if n in theta and n in of and of[n].over == over}
+            # a parameter that has other groups, or none, stays at its usual value: any fixed one makes a coordinate
+            usual = {n: self.model.priors[n].median for n in law.parameters}
+            inputs = [self.anchors["typical"][of[names[0]].key][n] for n in law.inputs]
+            rest = usual | {n: value for n, value in aligned.items() if n not in law.linear}
 
-    def usual(self, name: str) -> np.ndarray:
-        """The contribution of a linear parameter at the medians of the priors, (group,)."""
-        size = self.sizes[name]
-        return np.broadcast_to(np.asarray(self.model.priors[name].median * self._basis(name, {})), (size,))
+            def contribution(units: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
+                return law.loss(*inputs, **rest | dict(zip(law.linear, units, strict=True)))
+
+            units = jnp.array([[float(n == name) for n in law.linear] for name in names])
+            made = jax.vmap(contribution)(units)
+            found |= {name: made[place] for place, name in enumerate(names)}
+        return found
+
+    def usual(self) -> dict[str, np.ndarray]:
+        """The contribution of each linear parameter at the medians of the priors, (group,)."""
+        bases = jax.jit(lambda: self._bases({}))()
+        return {
+            name: np.broadcast_to(self.model.priors[name].median * np.asarray(basis), (self.sizes[name],))
+            for name, basis in bases.items()
+        }
 
     def values(self, z: Any, scalars: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
         """The parameters (group,) at their part of the flat vector, and their log density on that scale."""
         theta: dict[str, Any] = {}
+        bases: dict[str, Any] = {}
         total, start = 0.0, 0
         for name, size in self.sizes.items():
+            if name in self.linear and not bases:
+                bases = self._bases(theta)  # the parameters on which they stand come before
             part, start = z[start : start + size], start + size
             pool, own = self.model.pools[name], self.anchors["own"][name]
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre, spread = self._centre(name, hyper), self._spread(name, hyper)
             # the branch that is not taken must not overflow either, or its gradient would be no number
-            inner, log_slope = self._own(name, jnp.where(own > 0, part, self._safe(name)), theta)
+            inner, log_slope = self._own(name, jnp.where(own > 0, part, self._safe(name)), bases)
             inner = jnp.where(own > 0, inner, centre + spread * part)
             theta[name] = pool.link.outer(inner, jnp)
             log_slope = jnp.where(own > 0, log_slope, jnp.log(spread))
@@ -139,23 +161,23 @@ class Pools:
 
     def inverse(self, theta: Mapping[str, Any]) -> Any:
         """The part of the flat vector at given parameters, level and spread among them."""
-        parts = []
+        parts, bases = [], self._bases(theta) if self.linear else {}
         for name in self.sizes:
             pool, own = self.model.pools[name], self.anchors["own"][name]
             hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
             apart = (inner - self._centre(name, hyper)) / self._spread(name, hyper)
-            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, theta), apart))
+            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, bases), apart))
         return jnp.concatenate(parts)
 
-    def _own(self, name: str, part: Any, theta: Mapping[str, Any]) -> tuple[Any, Any]:
+    def _own(self, name: str, part: Any, bases: Mapping[str, Any]) -> tuple[Any, Any]:
         """Inner value, and log slope of it, at a value's own coordinate."""
         if name not in self.linear:
             return part, jnp.zeros_like(part)
         link = self.model.pools[name].link
         bend = BEND * self.anchors["usual"][name]
         contribution = bend * jax.nn.softplus(jnp.maximum(part / bend, -600.0))
-        outer = contribution / self._basis(name, theta)
+        outer = contribution / bases[name]
         inner = link.inner(outer, jnp)
         log_slope = jnp.log(outer / contribution) - jax.nn.softplus(-part / bend) - link.log_slope(inner, jnp)
         return inner, log_slope
@@ -163,11 +185,11 @@ class Pools:
     def _safe(self, name: str) -> Any:
         return self.anchors["usual"][name] if name in self.linear else 0.0
 
-    def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any]) -> Any:
+    def _own_inverse(self, name: str, inner: Any, bases: Mapping[str, Any]) -> Any:
         if name not in self.linear:
             return inner
         bend = BEND * self.anchors["usual"][name]
-        contribution = self.model.pools[name].link.outer(inner, jnp) * self._basis(name, theta)
+        contribution = self.model.pools[name].link.outer(inner, jnp) * bases[name]
         return contribution + bend * jnp.log(-jnp.expm1(-contribution / bend))
 
     def _centre(self, name: str, hyper: Mapping[str, Any]) -> Any:
@@ -185,7 +207,8 @@ class Pools:
         pool, spread, size = self.model.pools[name], hyper["spread"], self.sizes[name]
         if pool.link.floor is not None:
             apart = (outer - hyper["level"]) / spread
-            inside = jax.scipy.special.log_ndtr((hyper["level"] - pool.link.floor) / spread)
+            # the level is above the floor, where the tail that is cut off is at most a half: no need of `log_ndtr`
+            inside = jnp.log1p(-0.5 * jax.lax.erfc((hyper["level"] - pool.link.floor) / (spread * math.sqrt(2.0))))
             slopes = pool.link.log_slope(inner, jnp).sum()
             return slopes - 0.5 * jnp.square(apart).sum() - size * (jnp.log(spread) + inside)
         apart = inner - centre
@@ -198,4 +221,3 @@ class Pools:
         sums = jax.ops.segment_sum(apart, members, num_segments=len(counts))
         squares = jnp.square(apart).sum() - (jnp.square(sums) * ratio / (1.0 + counts * ratio)).sum()
         return -0.5 * squares / jnp.square(spread) - size * jnp.log(spread) - 0.5 * jnp.log1p(counts * ratio).sum()
-

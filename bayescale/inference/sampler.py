@@ -89,7 +89,9 @@ class Sampler:
         if dim <= MANY:
             return self.kernels
         first, *later = self.kernels
-        kernels = [replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))]
+        kernels = [
+            replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
+        ]
         kernels += [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
         return tuple(
             replace(k, max_tree_depth=min(self.max_tree_depth, depth))

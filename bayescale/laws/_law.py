@@ -58,10 +58,6 @@ class Law(ABC):
     falls_in : tuple of str or None
         Inputs in which more always lowers the loss; None for all of them. A law that saturates (repeated tokens, a
         metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
-    pooled : mapping of str to Pooled
-        Parameters that have a value for each group of runs unless a person says otherwise, such as a language. In
-        ``loss`` such a parameter is one number a run, so a formula knows nothing of groups; `priors` holds the prior of
-        the level.
     may_be_zero : tuple of str
         Inputs that may be zero.
     """
@@ -75,7 +71,6 @@ class Law(ABC):
     linear: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
-    pooled: Mapping[str, Pooled] = {}  # noqa: RUF012  (read only)
     may_be_zero: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
@@ -128,19 +123,33 @@ class Law(ABC):
     def at(self, **reference: float) -> Self:
         """The same law with another reference run, e.g. ``law.at(N=1e3, D=1e6)``; C0 follows by 6 N0 D0."""
         merged = {"N": self.N0, "D": self.D0} | reference
-        return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()})
+        return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()}, **self.settings)
+
+    @property
+    def pooled(self) -> Mapping[str, Pooled]:
+        """Parameters that have a value for each group of runs, such as a language, unless a person says otherwise.
+
+        In ``loss`` such a parameter is one number a run, so a formula knows nothing of groups; `priors` holds the prior
+        of the level. None by default.
+        """
+        return {}
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the law was made with beside the reference run, as plain values for a file."""
         return {}
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns of the table that must hold numbers: the inputs, unless `read` computes some of them."""
+        return self.inputs
+
     def on(self, columns: Columns) -> Self:
         """The law settled on a table, where it chooses something by the table; itself by default."""
         return self
 
     def read(self, columns: Columns) -> dict[str, Any]:
-        """Inputs that are no columns of the table but computed from some, arrays (run,) or (run, slot); none by default.
+        """Inputs that are computed from columns of the table, arrays (run,) or (run, slot); none by default.
 
         A parameter that is pooled over a column of slots has, in ``loss``, a value for each run and slot.
         """
@@ -157,6 +166,10 @@ class Law(ABC):
     def covariate(self, name: str, groups: Groups) -> Any:
         """What the slope of a pooled parameter multiplies in each group (group,)."""
         raise LawError(f"{self.name} knows nothing that {name} could depend on")
+
+    def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
+        """Sentences for the reader of a fit, given its columns and medians of the parameters; none by default."""
+        return ()
 
     def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The inputs of a run that stands for several, given theirs: geometric means by default.
@@ -274,5 +287,5 @@ class Law(ABC):
         return hash(tuple(self._identity()))
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{k}={v:.6g}" for k, v in sorted(vars(self).items()))
+        settings = ", ".join(f"{k}={v:.6g}" for k, v in sorted(vars(self).items()) if isinstance(v, float))
         return f"{type(self).__name__}({settings})"

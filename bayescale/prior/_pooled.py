@@ -58,8 +58,10 @@ class Pooled:
         if self.shared is not None and (self.shared not in self.over or len(self.over) < 2):
             raise PriorError(f"pooled({self.prior}): shared={self.shared} must be one of two columns in over")
         if not self.spread.fixed and (self.spread.sample(np.random.default_rng(0), 64) <= 0).any():
-            raise PriorError(f"pooled({self.prior}): the spread is a standard deviation, and {self.spread} is no prior "
-                             "of one; write a LogNormal, which also keeps it away from zero")
+            raise PriorError(
+                f"pooled({self.prior}): the spread is a standard deviation, and {self.spread} is no prior "
+                "of one; write a LogNormal, which also keeps it away from zero"
+            )
         if self.shared is not None and self.link.floor is not None:
             raise PriorError(f"pooled({self.prior}): a truncated normal cannot have a shared deviation")
 
@@ -107,7 +109,9 @@ class Pooled:
         named: dict[str, str] = {}
         for place, part in enumerate(_parts(match.group(1))):
             keyed = re.fullmatch(r"(over|spread|shared|slope)\s*=\s*(.*)", part)
-            key, value = (keyed.group(1), keyed.group(2)) if keyed else (("prior", "over", "spread")[min(place, 2)], part)
+            key, value = (
+                (keyed.group(1), keyed.group(2)) if keyed else (("prior", "over", "spread")[min(place, 2)], part)
+            )
             if key in named:
                 raise PriorError(f"cannot read {text!r}: {key} is given twice; expected {EXAMPLE}")
             named[key] = value
@@ -119,7 +123,9 @@ class Pooled:
         over = tuple(part.strip() for part in named["over"].split("*"))
         return pooled(Prior.parse(named["prior"]), over, **settings)
 
-    def sample(self, generator: np.random.Generator, size: int, groups: np.ndarray, covariate: Any = 0.0) -> dict[str, np.ndarray]:
+    def sample(
+        self, generator: np.random.Generator, size: int, groups: np.ndarray, covariate: Any = 0.0
+    ) -> dict[str, np.ndarray]:
         """Draws of everything that belongs to the parameter.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from bayescale.diagnostics import diagnose
 from bayescale.fits import Fit
 from bayescale.forecast import forecast
+from bayescale.grouping import gathered
 from bayescale.inference.density import pad
 from bayescale.inference.pools import anchors_of
 from bayescale.inference.sample import Samples, sample
@@ -62,7 +64,9 @@ class NUTS(Procedure):
         columns = model.data(runs)
         table = pad(columns, np.log(losses(runs)), anchors_of(model, columns))
         samples = sample(model, table, self.settings, seed, progress)
-        record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
+        verdict = diagnose(model, samples)
+        verdict = replace(verdict, notes=(*verdict.notes, *_remarks(model, samples, columns)))
+        record = self.record(runs, seed, samples.seconds, verdict, _before(model, runs))
         return Fit.assemble(record, model.law, _with_pinned(model, samples), runs, samples.stats)
 
 
@@ -74,6 +78,12 @@ def _with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
     grouped = [label for name, groups in model.groups_of.items() for label in groups.names(name)]
     hyper = [name for name in model.scalars if name not in model.priors]
     return {name: (samples.theta | pinned)[name] for name in (*names, *grouped, *hyper)}
+
+
+def _remarks(model: Model, samples: Samples, columns: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """What the law says of the fit."""
+    middle = {name: np.median(values) for name, values in _with_pinned(model, samples).items()}
+    return model.law.remarks(columns, model.per_run(gathered(middle, model.groups_of), columns))
 
 
 def _before(model: Model, runs: Runs) -> dict[str, Any]:
