@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescale.cli._arguments import add_table, column_names
 from bayescale.cli._output import emit
+from bayescale.errors import RunsError
 
 if TYPE_CHECKING:
     from bayescale.laws import Law
@@ -52,6 +53,10 @@ def _learns(law: Law, found: Check) -> dict[str, Any]:
         return {"fits": False, "why": f"needs {', '.join(law.needs)}; the table has no {', '.join(missing)}"}
     if found.runs is None:
         return {"fits": False, "why": "the problems above stand in the way"}
+    try:
+        law.on(found.runs)
+    except RunsError as error:
+        return {"fits": False, "why": str(error)}
     if law.fitted_by:
         return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}, if the runs lie on budgets or curves"}
     spans, constant = [], []

@@ -20,6 +20,8 @@ STARTS = 4
 INFORMED = 0.5
 # Nats that a further Newton step would gain: where the values of groups are only to be looked at, and at the mode.
 ROUGH, EXACT = 1e-2, 1e-6
+# How far the first Newton step may go, in standard deviations of a parameter whose others are known.
+FAR = 1e3
 # A curvature below this is none, in a direction that is not to move.
 LEAST = 1e-2
 
@@ -73,7 +75,7 @@ def _newton(
         values, gradients = measure(y * units)
         return values, gradients * units
 
-    return *newton(scaled, z / units, gain), units
+    return *newton(scaled, z / units, gain, FAR), units
 
 
 def _measure(model: Model, tables: Table, held: np.ndarray | None = None) -> Measure:

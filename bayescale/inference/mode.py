@@ -150,14 +150,14 @@ def spectrum(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def newton(
-    measure: Measure, z: np.ndarray, gain: float = 1e-10
+    measure: Measure, z: np.ndarray, gain: float = 1e-10, reach: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians.
 
-    It goes on until a further step would gain less than `gain` nats.
+    It goes on until a further step would gain less than `gain` nats; its first step is at most `reach` long.
     """
     at = curved(measure, z)
-    radius = np.ones(z.shape[:-1])
+    radius = np.full(z.shape[:-1], reach)
     going = np.isfinite(at[0])
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = at

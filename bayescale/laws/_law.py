@@ -60,6 +60,8 @@ class Law(ABC):
         metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
     may_be_zero : tuple of str
         Inputs that may be zero.
+    either_way : tuple of str
+        Inputs of which more may as well raise the loss, such as tokens of another language.
     """
 
     name: ClassVar[str]
@@ -72,6 +74,7 @@ class Law(ABC):
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     may_be_zero: ClassVar[tuple[str, ...]] = ()
+    either_way: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 

@@ -92,6 +92,7 @@ class Atlas(Law):
     fitted_by = ("nuts",)
     falls_in = ("N",)
     may_be_zero = ("D_i", "D_other")
+    either_way = ("D_i", "U_i", "D_other", "U_other")
 
     def __init__(
         self,
@@ -115,7 +116,8 @@ class Atlas(Law):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"k": self.k, "transfer": self.transfer, "sources": {t: list(names) for t, names in self.sources}}
+        transfer = [[list(pair), score] for pair, score in self.transfer]
+        return {"k": self.k, "transfer": transfer, "sources": {target: list(names) for target, names in self.sources}}
 
     @property
     def pooled(self) -> Mapping[str, Pooled]:
@@ -141,6 +143,8 @@ class Atlas(Law):
         return ("target", *(f"{kind}[{name}]" for kind in ("tokens", "unique") for name in languages_of(columns)))
 
     def read(self, columns: Columns) -> dict[str, Any]:
+        if all(name in columns for name in self.inputs):
+            return {}
         mixture = Mixture(columns)
         found = mixture.split(self._sources(mixture))
         return {name: values for name, values in found.items() if name in self.inputs}

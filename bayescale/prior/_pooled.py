@@ -206,8 +206,9 @@ class Pooled:
             together = hyper[f"spread_{self.shared}"] ** 2 * (groups[:, None] == groups[None, :])
             inner = dist.MultivariateNormal(centre, spread**2 * np.eye(len(groups)) + together)
         ends = dist.constraints.interval(link.low, link.high) if link.kind == "logit" else dist.constraints.positive
-        into = [] if link.kind == "identity" else [dist.biject_to(ends)]
-        return dist.TransformedDistribution(inner, [dist.transforms.IndependentTransform(t, 1) for t in into])
+        if link.kind == "identity":
+            return inner
+        return dist.TransformedDistribution(inner, [dist.transforms.IndependentTransform(dist.biject_to(ends), 1)])
 
     def _truncated(self, generator: np.random.Generator, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Values from a normal around the level that is cut off at the floor."""
