@@ -125,15 +125,21 @@ class Density:
         groups: dict[tuple[bool, bool, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            key = (name not in law.parameters, name in law.linear, prior.family, ends)
+            straight = name in law.linear or name in self._floored
+            key = (name not in law.parameters, straight, prior.family, ends)
             groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
 
+    @cached_property
+    def _floored(self) -> set[str]:
+        """Levels of groups that are cut off at zero: like what they stand for, they may be close to it."""
+        return {f"{name}_level" for name, pool in self.model.pools.items() if pool.link.floor == 0.0}
+
     def _block(self, names: tuple[str, ...], priors: list[Prior], linear: bool) -> _Block:
         distribution = priors[0].together(priors)
-        if linear and distribution.support is constraints.positive:
+        if linear and (distribution.support is constraints.positive or set(names) <= self._floored):
             return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
         return _Block(names, distribution, biject_to(distribution.support))
 

@@ -85,7 +85,7 @@ class Atlas(Law):
         "alpha": Prior.parse("LogNormal(log(0.42), 0.4)"),
         "beta": Prior.parse("LogNormal(log(0.42), 0.4)"),
         "tau": Prior.parse("Normal(-0.03, 0.1)"),
-        "tau_other": Prior.parse("Normal(0.05, 0.1)"),
+        "tau_other": Prior.parse("Normal(0.05, 0.05)"),
         "lambda_D": Prior.parse("LogNormal(log(0.15), 1.0)"),
     }
     linear = ("E", "a", "b")
@@ -122,7 +122,7 @@ class Atlas(Law):
     @property
     def pooled(self) -> Mapping[str, Pooled]:
         by = {"E": "LogNormal(log(0.2), 0.7)"} | dict.fromkeys(("a", "b"), "LogNormal(log(0.35), 0.7)")
-        by |= dict.fromkeys(("alpha", "beta"), "LogNormal(log(0.15), 0.7)") | {"tau_other": "LogNormal(log(0.05), 0.7)"}
+        by |= dict.fromkeys(("alpha", "beta"), "LogNormal(log(0.15), 0.7)") | {"tau_other": "LogNormal(log(0.02), 0.7)"}
         made = {n: pooled(self.priors[n], "target", spread) for n, spread in by.items() if n in self.parameters}
         if "tau" not in self.parameters:
             return made

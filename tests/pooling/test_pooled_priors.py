@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -83,7 +85,9 @@ class TestPrior:
 
 
 class TestGroups:
-    COLUMNS = {"target": np.array(["fr", "en", "fr"]), "source": np.array([["en", "de"], ["de", "fr"], ["en", "de"]])}
+    COLUMNS = MappingProxyType(
+        {"target": np.array(["fr", "en", "fr"]), "source": np.array([["en", "de"], ["de", "fr"], ["en", "de"]])}
+    )
 
     def test_of_one_column(self) -> None:
         groups = Groups.of(("target",), self.COLUMNS)
