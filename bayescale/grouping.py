@@ -71,12 +71,12 @@ class Groups:
         """Values (..., group) on the grid of labels (..., first, second), NaN where there is no such group."""
         places, labels = zip(*(self.members(column) for column in self.over), strict=True)
         made = np.full((*values.shape[:-1], *map(len, labels)), np.nan)
-        made[(..., *places)] = values
+        made[..., *places] = values
         return made, dict(zip(self.over, labels, strict=True))
 
     def from_grid(self, values: np.ndarray) -> np.ndarray:
         """The inverse of `grid`."""
-        return values[(..., *(self.members(column)[0] for column in self.over))]
+        return values[..., *(self.members(column)[0] for column in self.over)]
 
 
 def element(parameter: str, labels: tuple[str, ...]) -> str:

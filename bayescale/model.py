@@ -70,7 +70,7 @@ class Model:
     @property
     def _defaults(self) -> dict[str, Prior | Pooled]:
         priors: dict[str, Prior | Pooled] = {name: self.law.priors[name] for name in self.law.parameters}
-        return priors | self.law.pooled | self.noise.priors
+        return priors | dict(self.law.pooled) | self.noise.priors
 
     @property
     def priors(self) -> dict[str, Prior | Pooled]:
@@ -161,7 +161,7 @@ class Model:
                 )
         return data | self.places(self.law.labels(runs) if self.groups else {})
 
-    def places(self, labels: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def places(self, labels: Any) -> dict[str, np.ndarray]:
         """Which group each run is in, for every grouping; arrays of int (run,) or (run, slot)."""
         return {groups.key: groups.places(labels) for groups in self.groups}
 
@@ -245,7 +245,9 @@ class Model:
     @property
     def _settled(self) -> dict[str, Any]:
         """What a table decided, where it decided anything."""
-        settled = {"groups": [[list(g.over), [list(labels) for labels in g.labels]] for g in self.groups]}
+        settled: dict[str, Any] = {
+            "groups": [[list(g.over), [list(labels) for labels in g.labels]] for g in self.groups]
+        }
         settled |= {"settings": self.law.settings}
         return {name: value for name, value in settled.items() if value}
 

@@ -18,9 +18,10 @@ __all__ = ["find_grouped_mode"]
 STARTS = 4
 # A group that leaves less than this share of the variance between groups speaks for itself.
 INFORMED = 0.5
-# Nats that a further Newton step would gain: where the values of groups are only to be looked at, and at the mode.
-ROUGH, EXACT = 1e-2, 1e-6
-# How far the first Newton step may go, in standard deviations of a parameter whose others are known.
+# Nats that a further round or step would gain: where the mode is only to be approached, and at the mode.
+ROUGH, EXACT = 0.1, 1e-6
+ROUNDS = 6
+# How far the first step may go, in standard deviations.
 FAR = 1e3
 # A curvature below this is none, in a direction that is not to move.
 LEAST = 1e-2
@@ -57,7 +58,37 @@ def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarra
     anchors = anchors | {"own": own}
     tables = tables._replace(anchors=jax.device_put(jax.tree.map(lambda values: np.asarray(values)[None], anchors)))
     start = _flat(model, {name: np.asarray(values)[None] for name, values in theta.items()}, anchors)
+    start = _descend(_measure(model, tables), start)
     return judged(model, tables, *_newton(_measure(model, tables), start, EXACT))[0]._replace(anchors=tables.anchors)
+
+
+def _units(hessian: np.ndarray) -> np.ndarray:
+    """The size of each parameter whose others are known."""
+    return 1.0 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), LEAST))
+
+
+def _descend(measure: Measure, z: np.ndarray) -> np.ndarray:
+    """A climb from ``z`` (1, 1, dim) in coordinates whitened where it starts, and again from where it ends.
+
+    A Hessian costs twice as many gradients as there are parameters, a step of the climb one: with hundreds of
+    parameters Newton's own steps would take minutes.
+    """
+    value = measure(z)[0][0, 0]
+    for _ in range(ROUNDS):
+        hessian = curved(measure, z)[2][0, 0]
+        units = _units(hessian)
+        vectors, sizes, _ = spectrum(hessian * units * units[:, None])
+        root = units[:, None] * vectors / np.sqrt(sizes)
+
+        def white(y: np.ndarray, z: np.ndarray = z, root: np.ndarray = root) -> tuple[np.ndarray, np.ndarray]:
+            values, gradients = measure(z + y @ root.T)
+            return values, gradients @ root
+
+        z = z + climb(white, np.zeros_like(z), FAR) @ root.T
+        before, value = value, measure(z)[0][0, 0]
+        if not before - value > ROUGH:
+            break
+    return z
 
 
 def _newton(
@@ -69,7 +100,7 @@ def _newton(
     than eigenvalues of one matrix may.
     """
     hessian = curved(measure, z)[2][0, 0]
-    units = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), LEAST))
+    units = _units(hessian)
 
     def scaled(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, gradients = measure(y * units)
@@ -112,8 +143,7 @@ def _values_first(
     best = np.argsort(np.where(np.isfinite(heights), heights, np.inf), kind="stable")[:STARTS]
     climbed = climb(measure, z[:, best])
     first = np.nanargmin(measure(climbed)[0][0])
-    end, *_, units = _newton(measure, climbed[:, first : first + 1], ROUGH)
-    return end * units
+    return _descend(measure, climbed[:, first : first + 1])
 
 
 def _informed(

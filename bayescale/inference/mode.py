@@ -26,6 +26,8 @@ NEWTON_STEPS = 40
 # Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
 # e, and at 1e-5 truncation (1e-10) and rounding (1e-11) are both far below what a whitening or a Newton step can feel.
 DIFFERENCE = 1e-5
+# One unit of a log scale is a factor of e: no honest step is longer than a few of those.
+LONGEST = 3.0
 # A start has climbed far enough for Newton when a further step would gain this little, in nats.
 CLOSE = 1e-3
 # Two optima closer than APART posterior standard deviations are one; an optimum with less than a twentieth (GAP on the
@@ -82,7 +84,7 @@ def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.einsum("...ij,...j->...i", matrix, vector)
 
 
-def climb(measure: Measure, z: np.ndarray) -> np.ndarray:
+def climb(measure: Measure, z: np.ndarray, longest: float = LONGEST) -> np.ndarray:
     """BFGS with backtracking from all starts (table, start, dim) at once; each pass tries one point of each.
 
     A start that has arrived in every table is not measured any more.
@@ -94,8 +96,7 @@ def climb(measure: Measure, z: np.ndarray) -> np.ndarray:
     for _ in range(CLIMBS):
         move = -_times(inverse, gradient)
         move = np.where((_dot(move, gradient) < 0)[..., None], move, -gradient)
-        # one unit of a log scale is a factor of e: no honest step is longer than a few of those
-        move *= np.minimum(1.0, 3.0 / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
+        move *= np.minimum(1.0, longest / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
         slope = _dot(move, gradient)
         ends[:, places] = z
         climbing = ((slope < -CLOSE) & (length > 1e-12)).any(axis=0)

@@ -46,7 +46,9 @@ class Mixture:
                 "language that was trained on (unique[xx] where data are limited); "
                 f"{'target' if self.languages else 'tokens[..]'} is missing"
             )
-        self.target = np.array([str(label) for label in np.atleast_1d(np.asarray(columns["target"], dtype=object))])
+        self.target = np.array(
+            [str(label) for label in np.atleast_1d(np.asarray(columns["target"], dtype=object))], dtype=object
+        )
         self.tokens = np.stack([_numbers(columns, f"tokens[{name}]", 0.0) for name in self.languages], axis=-1)
         self.tokens = np.broadcast_to(self.tokens, (len(self.target), len(self.languages)))
         unique = [_numbers(columns, f"unique[{name}]", PLENTY) for name in self.languages]
