@@ -58,9 +58,9 @@ def test_one_group_answers_everything(corpora_fit: Fit) -> None:
 def test_what_needs_one_group_says_so(corpora_fit: Fit) -> None:
     with pytest.raises(TargetError, match=r'alpha differ by corpus: ask it of one group, fit[.]of\(corpus="c4"\)'):
         corpora_fit.allocation([1e22])
-    with pytest.raises(TargetError, match="say of each target which it belongs to, e[.]g[.] corpus=c4"):
+    with pytest.raises(TargetError, match=r"say of each target which it belongs to, e[.]g[.] corpus=c4"):
         corpora_fit.forecast({"N": [1e10], "D": [2e11]})
-    with pytest.raises(FitError, match="seed makes no groups here"):
+    with pytest.raises(FitError, match=r"seed makes no groups here"):
         corpora_fit.of(seed="1")
 
 
