@@ -76,7 +76,8 @@ class Groups:
 
     def from_grid(self, values: np.ndarray) -> np.ndarray:
         """The inverse of `grid`."""
-        return values[..., *(self.members(column)[0] for column in self.over)]
+        cells: tuple[Any, ...] = tuple(self.members(column)[0] for column in self.over)
+        return values[(..., *cells)]
 
 
 def element(parameter: str, labels: tuple[str, ...]) -> str:

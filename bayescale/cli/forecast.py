@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayescale.cli._arguments import assignments, quantity
@@ -75,7 +76,7 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
     return targets
 
 
-def _agree(text: str, target: dict[str, float]) -> None:
+def _agree(text: str, target: Mapping[str, Any]) -> None:
     from bayescale.errors import TargetError
 
     if {"N", "D", "C"} <= target.keys():

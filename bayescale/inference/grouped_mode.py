@@ -150,7 +150,7 @@ def _informed(
     model: Model, tables: Table, anchors: Mapping[str, Any], theta: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The parameters with the spreads that their values show, and which values are sampled as their own."""
-    apart = anchors | {"own": {name: np.zeros_like(own) for name, own in anchors["own"].items()}}
+    apart = dict(anchors) | {"own": {name: np.zeros_like(own) for name, own in anchors["own"].items()}}
     tables = tables._replace(anchors=jax.tree.map(lambda values: np.asarray(values)[None], apart))
     z = _flat(model, {name: np.asarray(values)[None] for name, values in theta.items()}, apart)
     density = Density(model, None, apart)
