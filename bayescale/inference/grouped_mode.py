@@ -82,7 +82,9 @@ def _descend(measure: Measure, z: np.ndarray) -> np.ndarray:
 
         def white(y: np.ndarray, z: np.ndarray = z, root: np.ndarray = root) -> tuple[np.ndarray, np.ndarray]:
             values, gradients = measure(z + y @ root.T)
-            return values, gradients @ root
+            # a step too far has no finite gradient, and is not taken
+            with np.errstate(invalid="ignore", over="ignore"):
+                return values, gradients @ root
 
         z = z + climb(white, np.zeros_like(z), FAR) @ root.T
         before, value = value, measure(z)[0][0, 0]
