@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayescale.laws import Law
     from bayescale.model import Model
     from bayescale.noise import Noise
-    from bayescale.prior import Prior
+    from bayescale.prior import Prior, pooled
     from bayescale.procedures import NUTS, fit
     from bayescale.runs import Runs, check
 
@@ -41,6 +41,7 @@ _HOME = {
     "check": "runs",
     "compare": "comparison",
     "fit": "procedures",
+    "pooled": "prior",
 }
 _MODULES = ("datasets", "lab", "laws", "plots", "prior_sets", "procedures", "transfer")
 
@@ -63,6 +64,7 @@ __all__ = [
     "fit",
     "lab",
     "plots",
+    "pooled",
     "prior_sets",
     "transfer",
 ]

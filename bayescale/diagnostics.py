@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bayescale.grouping import spread_out
 from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi, convergence
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
@@ -152,24 +153,51 @@ def _prior_dominated(
     chosen = {name for name, _ in model.overrides}
     odds = [name for name, distance in shifts.items() if distance > FAR_FROM_PRIOR]
     silent = [name for name, share in shares.items() if share < MIN_CONTRACTION and name not in odds]
-    warned = [name for name in silent if name in model.law.parameters and name not in chosen]
+    parameters = {label: name for name, groups in model.groups_of.items() for label in groups.names(name)}
+    warned = [n for n in silent if parameters.get(n, n) in {*model.law.parameters} - chosen]
     noted = [name for name in silent if name not in warned]
     warnings = [
-        f"{name} is answered by its prior, {model.priors[name]}, not by the table (contraction {shares[name]:.2f}): "
-        "what depends on it repeats the prior. Add runs that vary what it needs, or set the prior knowingly (--prior)."
-        for name in warned
+        f"{name} {are} answered by {its} prior, {prior}, not by the table (contraction {share:.2f}): what depends on "
+        f"{it} repeats the prior. Add runs that vary what {needs}, or set the prior knowingly (--prior)."
+        for name, prior, share, (are, its, it, needs) in _by_parameter(model, warned, shares)
     ]
-    notes = [f"{name} rests on its prior, {model.priors[name]} (contraction {shares[name]:.2f})." for name in noted]
+    notes = [
+        f"{name} {'rest' if are == 'are' else 'rests'} on {its} prior, {prior} (contraction {share:.2f})."
+        for name, prior, share, (are, its, _, _) in _by_parameter(model, noted, shares)
+    ]
     notes += [
-        f"the table pulls {name} {shifts[name]:.1f} prior sds away from {model.priors[name]}: prior and table "
-        "disagree, and the answer lies between them. Look at both."
-        for name in odds
+        f"the table pulls {name} {distance:.1f} prior sds away from {prior}: prior and table disagree, and the answer "
+        "lies between them. Look at both."
+        for name, prior, distance, _ in _by_parameter(model, odds, shifts, worst=max)
     ]
     return warnings, notes
 
 
+ONE, SEVERAL = ("is", "its", "it", "it needs"), ("are", "their", "them", "they need")
+
+
+def _by_parameter(
+    model: Model, names: list[str], measured: Mapping[str, float], worst: Callable[..., float] = min
+) -> Iterator[tuple[str, Any, float, tuple[str, str, str, str]]]:
+    """Names, prior, measure and grammar: each name by itself, the values of a parameter with groups in one."""
+    parameters = {label: name for name, groups in model.groups_of.items() for label in groups.names(name)}
+    together: dict[str, list[str]] = {}
+    for name in names:
+        together.setdefault(parameters.get(name, name), []).append(name)
+    for parameter, members in together.items():
+        prior = model.pools.get(parameter) or model.scalars[parameter]
+        if len(members) == 1:
+            yield members[0], prior, measured[members[0]], ONE
+            continue
+        listed = ", ".join(members[:4]) + (", ..." if len(members) > 4 else "")
+        count = f"{len(members)} of {len(model.groups_of[parameter])} values of {parameter}"
+        yield f"{count} ({listed})", prior, worst(measured[name] for name in members), SEVERAL
+
+
 def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[str]]:
     check = samples.importance
+    if check is None and samples.modes.anchors is not None:
+        return [], ["there is no importance-sampling check of a posterior with groups: it has too many dimensions."]
     if check is None:
         return [], ["the table is too long for the importance-sampling check."]
     if not check.pareto_k < MAX_PARETO_K:
@@ -204,7 +232,7 @@ def diagnose(model: Model, samples: Samples) -> Diagnostics:
         The draws and the record of how they were made.
     """
     found = convergence(samples.theta)
-    prior = model.sample_priors(4000, seed=0)
+    prior = spread_out(model.sample_priors(4000, seed=0), model.groups_of)
     shares = {name: contraction(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
     shifts = {name: shift(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
     dominated, rests = _prior_dominated(model, shares, shifts)

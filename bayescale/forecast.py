@@ -14,6 +14,7 @@ from bayescale.compute import parse_quantity
 from bayescale.errors import TargetError
 from bayescale.laws import Law
 from bayescale.model import Model
+from bayescale.new_groups import at_runs
 from bayescale.runs import Runs
 
 __all__ = [
@@ -69,7 +70,9 @@ def _law_draws(law: Law, theta: Draws) -> dict[str, Any]:
     return {name: jnp.asarray(theta[name]) for name in law.parameters}
 
 
-def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[str, np.ndarray]:
+def complete_inputs(
+    targets: Mapping[str, Any], needs: tuple[str, ...], may_be_zero: tuple[str, ...] = ()
+) -> dict[str, np.ndarray]:
     """Columns of target runs as float64 arrays of one length; the third of N, D, C follows by 6ND.
 
     Quantities may be text (``"70B"``); columns that neither N, D, C nor `needs` name are left out.
@@ -97,10 +100,10 @@ def complete_inputs(targets: Mapping[str, Any], needs: tuple[str, ...]) -> dict[
             f"{','.join(f'{name}={EXAMPLES.get(name, 1)}' for name in missing)}"
         )
     for name, values in columns.items():
-        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        bad = np.argwhere(~(np.isfinite(values) & ((values > 0) | ((values == 0) & (name in may_be_zero)))))
         if bad.size:
             raise TargetError(
-                f"target {bad[0] + 1}: {name} is {float(values[bad[0]])!r}; expected a finite number above 0"
+                f"target {bad[0][0] + 1}: {name} is {float(values[tuple(bad[0])])!r}; expected a finite number above 0"
             )
     return columns
 
@@ -166,11 +169,13 @@ def forecast(
         around it. Coordinates on ``run``: the inputs, ``flops_ratio``, ``inside``.
     """
     needs = law.inputs if model is None else model.columns
-    columns = complete_inputs(targets, needs)
+    columns = complete_inputs({**targets, **law.read(targets)}, needs, law.may_be_zero)
+    theta, labels = at_runs(model, theta, targets, seed)
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
     new = _new_run(model, dict(theta), mean, inputs, seed)
-    coords = {name: ("run", values) for name, values in columns.items()}
+    coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
+    coords |= {name: ("run", np.broadcast_to(values, np.shape(mean)[1])) for name, values in labels.items()}
     coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
     return xr.Dataset(
         {"mean_loss": (("sample", "run"), np.asarray(mean)), "new_run_loss": (("sample", "run"), new)}, coords=coords

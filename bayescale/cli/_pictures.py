@@ -40,10 +40,13 @@ def draw(fit: Fit, folder: Path, budgets: Any = None) -> list[Path]:
     if fit.model is not None and fit.kind == "posterior":
         import xarray as xr
 
-        prior = xr.Dataset({name: ("sample", values) for name, values in fit.model.sample_priors(4000).items()})
-    names = [name for name, draws in fit.theta.items() if np.isfinite(draws).all()]
+        drawn = {name: values for name, values in fit.model.sample_priors(4000).items() if values.ndim == 1}
+        prior = xr.Dataset({name: ("sample", values) for name, values in drawn.items()})
+    names = [name for name, draws in fit.theta.items() if draws.ndim == 1 and np.isfinite(draws).all()]
     written = list(plots.save(plots.posteriors(fit.draws[names], prior).flat[0].figure, folder / "posteriors"))
     runs = fit.runs
+    if fit.model is not None and fit.model.groups:
+        return written  # the others are pictures of one group
     if "C" not in runs or not (fit.law.splits_compute or fit.law.inputs == ("C",)):
         return written
     low, high = float(np.min(runs["C"])), float(np.max(runs["C"]))

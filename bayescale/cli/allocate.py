@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from bayescale.cli._arguments import quantity
+from bayescale.cli._arguments import assignments, quantity
 from bayescale.cli._output import emit, status, warn
 
 __all__ = ["add_arguments", "run"]
@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--flops", nargs="+", required=True, type=quantity, metavar="C", help="training FLOPs, e.g. 1e24"
     )
+    parser.add_argument(
+        "--group", action="append", default=[], metavar="COLUMN=LABEL", help="of a fit with groups: which, corpus=c4"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     use_compilation_cache()
     fitted = Fit.load(arguments.fit)
+    if arguments.group:
+        fitted = fitted.of(**assignments(arguments.group, "--group", "corpus=c4"))
     made = fitted.allocation(arguments.flops)
     rows = [
         {"flops": float(budget)}

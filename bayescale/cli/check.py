@@ -48,11 +48,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _learns(law: Law, found: Check) -> dict[str, Any]:
     """Whether a law could be fitted to this table, and what the table says about its inputs."""
-    missing = [name for name in law.inputs if name not in found.available and not _holds(found, name)]
+    missing = [name for name in law.needs if name not in found.available and not _holds(found, name)]
     if missing:
-        return {"fits": False, "why": f"needs {', '.join(law.inputs)}; the table has no {', '.join(missing)}"}
+        return {"fits": False, "why": f"needs {', '.join(law.needs)}; the table has no {', '.join(missing)}"}
     if found.runs is None:
         return {"fits": False, "why": "the problems above stand in the way"}
+    try:
+        law.on(found.runs)
+    except RunsError as error:
+        return {"fits": False, "why": str(error)}
     if law.fitted_by:
         return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}, if the runs lie on budgets or curves"}
     try:
@@ -60,7 +64,7 @@ def _learns(law: Law, found: Check) -> dict[str, Any]:
     except RunsError as error:
         return {"fits": False, "why": str(error)}
     spans, constant = [], []
-    for name in law.inputs:
+    for name in law.needs:
         values = found.runs[name]
         ratio = float(values.max() / values.min())
         spans.append(f"{name} spans a factor of {ratio:.3g}")

@@ -40,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="priors and a discrepancy learnt from other families of runs, see `bayescale prior-set`: forecasts that "
         "allow for what the law is wrong by",
     )
+    parser.add_argument(
+        "--pool",
+        action="append",
+        default=[],
+        metavar="NAMES=COLUMN",
+        help='partial pooling: these parameters differ by a column of the table, "alpha,beta=corpus"',
+    )
     parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
     parser.add_argument(
         "--reference", metavar="N=..,D=..", help="reference run of the scale parameters (default: N=1e9,D=2e10)"
@@ -85,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             noise=arguments.noise,
             priors=priors,
             prior_set=arguments.prior_set,
+            pool=assignments(arguments.pool, "--pool", "alpha,beta=corpus"),
             seed=arguments.seed,
             progress=progress,
             **settings,
@@ -133,7 +141,7 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
     named = None if arguments.prior_set is None else load(arguments.prior_set)
     law = get(arguments.law or (named.law if named else procedure.default_law))()
     noise = Noise.parse(arguments.noise or (named.noise if named else procedure.default_noise))
-    needs = tuple(dict.fromkeys((*law.inputs, *noise.columns, *procedure.needs, *(("C",) if named else ()), "loss")))
+    needs = tuple(dict.fromkeys((*law.needs, *noise.columns, *procedure.needs, *(("C",) if named else ()), "loss")))
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayescale.cli._arguments import assignments, quantity
@@ -53,7 +54,8 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
     from bayescale.cli._arguments import column_names
     from bayescale.errors import TargetError
 
-    needs = fitted.law.inputs if fitted.model is None else fitted.model.columns
+    needs = fitted.law.needs if fitted.model is None else fitted.model.needs
+    labels = () if fitted.model is None else tuple(column for groups in fitted.model.groups for column in groups.over)
     if arguments.runs is not None:
         from bayescale.runs import Runs
 
@@ -61,11 +63,12 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
     targets = []
     for text in [text for group in arguments.at for text in group]:
         given = assignments(text.split(","), "--at", "N=70B,D=1.4T")
-        unknown = [name for name in given if name not in ("N", "D", "C", *needs)]
+        known = ("N", "D", "C", *needs, *labels, *fitted.law.table_columns(given))
+        unknown = [name for name in given if name not in known]
         if unknown:
-            raise TargetError(f"--at {text}: this fit knows no {unknown[0]}; it reads {', '.join(needs)}")
+            raise TargetError(f"--at {text}: this fit knows no {unknown[0]}; it reads {', '.join((*needs, *labels))}")
         try:
-            target = {name: quantity(value) for name, value in given.items()}
+            target = {name: value if name in labels else quantity(value) for name, value in given.items()}
         except argparse.ArgumentTypeError as error:
             raise TargetError(f"--at {text}: {error}") from None
         _agree(text, target)
@@ -73,7 +76,7 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
     return targets
 
 
-def _agree(text: str, target: dict[str, float]) -> None:
+def _agree(text: str, target: Mapping[str, Any]) -> None:
     from bayescale.errors import TargetError
 
     if {"N", "D", "C"} <= target.keys():
@@ -92,7 +95,8 @@ def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     for place in range(dataset.sizes["run"]):
         one = dataset.isel(run=place)
         new = one["new_run_loss"].values
-        inputs = {name: float(one[name]) for name in one.coords if name not in ("run", "flops_ratio", "inside")}
+        values = {name: one[name].item() for name in one.coords if name not in ("run", "flops_ratio", "inside")}
+        inputs = {name: value if isinstance(value, str) else float(value) for name, value in values.items()}
         none = dict.fromkeys(quantiles([0.0, 1.0]))
         rows.append(
             {
@@ -110,7 +114,10 @@ def _text(rows: list[dict[str, Any]]) -> str:
 
     lines = []
     for row in rows:
-        inputs = ", ".join(f"{name} = {format_quantity(value)}" for name, value in row["inputs"].items())
+        inputs = ", ".join(
+            f"{name} = {value if isinstance(value, str) else format_quantity(value)}"
+            for name, value in row["inputs"].items()
+        )
         reach = row["extrapolation"]
         where = "inside the table" if reach["inside"] else "outside the table"
         lines.append(f"{inputs}: {where}, {reach['flops_ratio']:.3g} times its largest FLOPs")

@@ -104,10 +104,10 @@ class Plan:
 
     def columns(self, procedures: Sequence[str]) -> tuple[str, ...]:
         """The columns that a table must have for these procedures to be compared."""
-        law = get_law(self.law) if isinstance(self.law, str) else self.law
+        law = get_law(self.law)() if isinstance(self.law, str) else self.law
         likelihood = any(get(name).bayesian for name in procedures)
         scattered = Noise.parse(self.noise).columns if self.noise is not None and likelihood else ()
-        return tuple(dict.fromkeys((*law.inputs, *scattered, "loss")))
+        return tuple(dict.fromkeys((*law.needs, *scattered, "loss")))
 
     def fit(self, procedure: str, runs: Runs, progress: Any = None, **settings: Any) -> Fit:
         """Fit the runs by one procedure; `settings` go before those of the plan."""

@@ -18,9 +18,12 @@ from bayescale.diagnostics import Diagnostics
 from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
 from bayescale.fits import _storage
+from bayescale.fits._group import group_runs, one_group, refuse_groups
+from bayescale.fits._labels import labelled, one_by_one, target_columns, with_derived
 from bayescale.fits._record import KINDS, Record
 from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
+from bayescale.grouping import gathered
 from bayescale.laws import Law, get
 from bayescale.model import Model
 from bayescale.runs import Runs
@@ -75,7 +78,8 @@ class Fit:
         law : Law
             The law, to compute derived quantities.
         theta : mapping of str to array (chain, draw)
-            Every parameter of the law and the noise; replicates and points are one chain.
+            Every parameter of the law and the noise, each value of a group by its name (``alpha[c4]``); replicates and
+            points are one chain.
         runs : Runs
             The table.
         stats : mapping of str to array (chain, draw), optional
@@ -85,19 +89,22 @@ class Fit:
         """
         if record.kind not in KINDS:
             raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
-        drawn = _with_derived(law, theta)
-        read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
+        model = Model.from_spec(record.model) if record.model else None
+        of = {} if model is None else model.groups_of
+        drawn = with_derived(law, gathered(theta, of), of)
+        read = ("N", "D", "C", *law.inputs, *(model.columns if model else ()), *law.table_columns(runs.table))
+        read = (*read, *(column for groups in of.values() for column in groups.over))
         inputs = [name for name in dict.fromkeys(read) if name in runs.table]
         groups = {
-            record.kind: _storable(_chains(drawn)),
+            record.kind: _storable(labelled(drawn, of)),
             "observed_data": runs.table[["loss"]],
             "constant_data": _storable(runs.table[inputs]),
         }
         if stats:
-            groups["sample_stats"] = _chains(stats)
+            groups["sample_stats"] = labelled(stats)
         if estimate is not None:
             one = {name: np.full((1, 1), value) for name, value in estimate.items()}
-            groups["point"] = _storable(_chains(_with_derived(law, one)))
+            groups["point"] = _storable(labelled(with_derived(law, one, {})))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs[ATTRIBUTE] = json.dumps(record.document())
         return cls(tree)
@@ -115,6 +122,8 @@ class Fit:
     @cached_property
     def law(self) -> Law:
         """The law, at the fit's reference run."""
+        if self.model is not None:
+            return self.model.law
         reference = {f"{symbol}0": value for symbol, value in self.record.reference_run.items()}
         return get(self.record.law)(**reference)
 
@@ -163,9 +172,16 @@ class Fit:
 
     @cached_property
     def theta(self) -> dict[str, np.ndarray]:
-        """Draws of the parameters of law and noise, chains joined: arrays (sample,)."""
-        names = self.law.parameters if self.model is None else tuple(self.model.priors)
-        return {name: self.draws[name].values.ravel() for name in names}
+        """Draws of the parameters of law and noise, chains joined: arrays (sample,), or (sample, group)."""
+        names = self.law.parameters if self.model is None else tuple(self.model.priors | self.model.scalars)
+        of = {} if self.model is None else self.model.groups_of
+        joined = {name: self.draws[name].values.reshape(-1, *self.draws[name].shape[2:]) for name in names}
+        return {name: of[name].from_grid(values) if name in of else values for name, values in joined.items()}
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Draws of every single number, (chain, draw): a parameter with groups as ``alpha[c4]``, ``alpha[rpj]``, ..."""
+        return one_by_one(self.draws)
 
     def summary(self) -> Summary:
         """Mean, sd, quantiles, R-hat and effective sample sizes of every parameter and derived quantity."""
@@ -193,7 +209,7 @@ class Fit:
         TargetError
             A column is missing or is not positive.
         """
-        columns = _columns(targets, self.law)
+        columns = target_columns(targets, self.model)
         self.law.check_targets(columns, self.theta)
         if self.law.splits_compute and set(columns) == {"C"}:
             path = self.path(columns["C"], seed).rename(budget="run")
@@ -204,8 +220,29 @@ class Fit:
             made = made.assign_coords(loss=("run", targets["loss"]))
         return made.assign_attrs(self._attrs())
 
+    def of(self, **labels: str) -> Fit:
+        """The fit of one group: ``fit.of(corpus="c4")`` for a fit whose parameters differ by corpus.
+
+        All questions can be asked of it. A group that was not in the table is answered from the level and the spread of
+        those that were.
+
+        Raises
+        ------
+        FitError
+            The labels do not settle every parameter.
+        """
+        if self.model is None or not self.model.groups:
+            raise FitError("this fit has no groups to choose from: its parameters are the same for all runs")
+        theta = one_group(self.model, self.theta, labels, self.record.seed)
+        shape, single = tuple(self.draws.sizes[dim] for dim in ("chain", "draw")), self.model.single()
+        drawn = {name: theta[name].reshape(shape) for name in single.priors}
+        stats = {str(name): values.values for name, values in self.tree["sample_stats"].data_vars.items()}
+        record, runs = replace(self.record, model=single.spec()), group_runs(self.runs, labels)
+        return Fit.assemble(record, self.law, drawn, runs, stats)
+
     def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:
         """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
+        refuse_groups(self.model)
         self.law.check_targets(("C",), self.theta)
         made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
         return self._with_discrepancy(made, "budget", seed).assign_attrs(self._attrs())
@@ -223,15 +260,18 @@ class Fit:
 
     def allocation(self, budgets: Any) -> xr.Dataset:
         """Compute-optimal N, D, tokens per parameter, loss and exponents, over (sample, budget)."""
+        refuse_groups(self.model)
         made = allocate(self.law, self.theta, budgets)
         return self._with_discrepancy(made, "budget", 0, ("loss",)).assign_attrs(self._attrs())
 
     def isoflop_curves(self, budgets: Any) -> xr.Dataset:
         """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""
+        refuse_groups(self.model)
         return isoflop_curves(self.law, self.theta, budgets).assign_attrs(self._attrs())
 
     def surface(self, N: Any, D: Any) -> xr.Dataset:
         """Median loss on a grid of parameters and tokens, ``loss`` over (N, D)."""
+        refuse_groups(self.model)
         return surface(self.law, self.theta, N, D).assign_attrs(self._attrs())
 
     def _attrs(self) -> dict[str, Any]:
@@ -264,24 +304,6 @@ class Fit:
         return describe(self)
 
 
-def _with_derived(law: Law, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The parameters, and what the law derives from them."""
-    drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
-    # a replicate that leaves a parameter at its bound may have no finite G or A: that draw is NaN or infinite
-    with np.errstate(all="ignore"):
-        derived = law.derived(**{name: drawn[name] for name in law.parameters})
-    shape = next(iter(drawn.values())).shape
-    return drawn | {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
-
-
-def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    chains, draws = next(iter(values.values())).shape
-    return xr.Dataset(
-        {name: (("chain", "draw"), array) for name, array in values.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(draws)},
-    )
-
-
 # A tree takes no "/" in a name, and columns are called such things as optimizer/batch_size.
 SLASH = "\N{DIVISION SLASH}"
 
@@ -292,10 +314,3 @@ def _storable(dataset: xr.Dataset) -> xr.Dataset:
 
 def _as_named(dataset: xr.Dataset) -> xr.Dataset:
     return dataset.rename({name: str(name).replace(SLASH, "/") for name in dataset.data_vars if SLASH in str(name)})
-
-
-def _columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, law: Law) -> dict[str, Any]:
-    if isinstance(targets, Runs):
-        numeric = [name for name in targets.table.data_vars if targets.table[name].dtype.kind == "f"]
-        return {str(name): targets[str(name)] for name in numeric if name != "loss"}
-    return {str(name): targets[name] for name in targets}

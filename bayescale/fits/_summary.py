@@ -55,7 +55,7 @@ def verdict(fit: Fit) -> str:
 
 def summarise(fit: Fit) -> Summary:
     """Mean, sd, quantiles and convergence of every parameter and derived quantity of a fit."""
-    draws = {str(name): fit.draws[name].values for name in fit.draws.data_vars}
+    draws = fit.values
     moving = {name: values for name, values in draws.items() if values.max() > values.min()}
     chains = convergence(moving) if fit.kind == "posterior" else None
     rows: dict[str, dict[str, Any]] = {}

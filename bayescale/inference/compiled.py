@@ -68,26 +68,25 @@ def evaluate(model: Model, tables: Table, z: np.ndarray) -> tuple[np.ndarray, np
 
 
 @partial(jax.jit, static_argnames=("model",))
-def _constrain(model: Model, z: Any) -> dict[str, Any]:
+def _constrain(model: Model, z: Any, anchors: dict[str, Any]) -> dict[str, Any]:
     TRACES["constrain"] += 1
-    return jax.vmap(Density(model, None).constrain)(z)
+    return jax.vmap(Density(model, None, anchors).constrain)(z)
 
 
-def constrain(model: Model, z: np.ndarray) -> dict[str, np.ndarray]:
-    """Parameters on their own scale at points ``z`` (..., dim), each (...)."""
+def constrain(model: Model, z: np.ndarray, anchors: dict[str, Any] | None = None) -> dict[str, np.ndarray]:
+    """Parameters on their own scale at points ``z`` (..., dim), each (...), or (..., group) where it has groups."""
     flat = z.reshape(-1, z.shape[-1])
     padded = np.concatenate([flat, np.zeros((-len(flat) % BATCH, z.shape[-1]))])
-    parts = [jax.device_get(_constrain(model, part)) for part in padded.reshape(-1, BATCH, z.shape[-1])]
-    return {
-        name: np.concatenate([part[name] for part in parts])[: len(flat)].reshape(z.shape[:-1]) for name in parts[0]
-    }
+    parts = [jax.device_get(_constrain(model, part, anchors or {})) for part in padded.reshape(-1, BATCH, z.shape[-1])]
+    joined = {name: np.concatenate([part[name] for part in parts])[: len(flat)] for name in parts[0]}
+    return {name: values.reshape(*z.shape[:-1], *values.shape[1:]) for name, values in joined.items()}
 
 
 @partial(jax.jit, static_argnames=("model",))
-def unconstrain(model: Model, theta: dict[str, Any]) -> Any:
-    """Flat vectors (point, dim) of parameters on their own scale, each (point,)."""
+def unconstrain(model: Model, theta: dict[str, Any], anchors: dict[str, Any] | None = None) -> Any:
+    """Flat vectors (point, dim) of parameters on their own scale, each (point,) or (point, group)."""
     TRACES["unconstrain"] += 1
-    return jax.vmap(Density(model, None).unconstrain)(theta)
+    return jax.vmap(Density(model, None, anchors or {}).unconstrain)(theta)
 
 
 @partial(jax.jit, static_argnames=("kernel",))

@@ -11,6 +11,7 @@ import numpy as np
 from numpyro.distributions import biject_to, constraints, transforms
 
 from bayescale._float64 import jax, jnp
+from bayescale.inference.pools import Pools
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
 from bayescale.noise import log_likelihood
@@ -29,32 +30,46 @@ BLOCK = 4096
 
 
 class Table(NamedTuple):
-    """A padded table of runs: the columns, the log losses, and which rows are real."""
+    """A padded table of runs: the columns, the log losses, which rows are real, and the anchors of groups (`pools`)."""
 
     columns: dict[str, Any]
     log_loss: Any
     weight: Any
+    anchors: dict[str, Any] = {}  # noqa: RUF012  (never changed; JAX takes no other mapping apart)
 
 
-def pad(columns: Mapping[str, np.ndarray], log_loss: np.ndarray, like: int = 0) -> Table:
+def pad(
+    columns: Mapping[str, np.ndarray], log_loss: np.ndarray, anchors: Mapping[str, Any] | None = None, like: int = 0
+) -> Table:
     """Pad a table, so that tables of similar size share compiled code.
 
-    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it; as far as a table of
-    `like` rows, if that is larger. Padding repeats the first run and carries weight False, so it adds exactly nothing
-    to the density.
+    To the next power of two up to 4,096 rows, and beyond to the next multiple of an eighth of it; to an eighth of it
+    too where there are groups, whose tables are rarely alike; as far as a table of `like` rows, if that is larger.
+    Padding repeats the first run and carries weight False, so it adds exactly nothing to the density.
     """
     size = len(log_loss)
     whole = max(size, like)
     power = max(16, 1 << (whole - 1).bit_length())
-    step = power if power <= FINE else power // 8
+    step = power if power <= FINE and not anchors else max(16, power // 8)
     room = whole - size + -whole % step
 
     def grow(values: np.ndarray) -> np.ndarray:
-        return np.concatenate([values, np.full(room, values[0])])
+        return np.concatenate([values, np.repeat(values[:1], room, axis=0)])
 
     columns = {name: grow(values) for name, values in columns.items()}
-    held = {name: Positive(np.log(values), values) for name, values in columns.items()}
-    return Table(held, grow(log_loss), np.arange(size + room) < size)
+    return Table(
+        {name: _held(v) for name, v in columns.items()},
+        grow(log_loss),
+        np.arange(size + room) < size,
+        dict(anchors or {}),
+    )
+
+
+def _held(values: np.ndarray) -> Any:
+    """A column as laws take it: positive numbers with their logarithm, places of groups and zeros as they are."""
+    if values.ndim > 1 or values.dtype.kind == "i" or not (values > 0).all():
+        return values
+    return Positive(np.log(values), values)
 
 
 class _Softplus(transforms.ParameterFreeTransform):
@@ -96,36 +111,46 @@ class Density:
         Hashable, so that a `Density` can be rebuilt from it inside a jitted function for free.
     table : Table or None
         Data; arrays or tracers. None where only the prior and the parameters are asked about.
+    anchors : mapping, optional
+        Those of the table, where the table is not given; needed for a model with groups (`pools`).
     """
 
-    def __init__(self, model: Model, table: Table | None) -> None:
+    def __init__(self, model: Model, table: Table | None, anchors: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.table: Any = table
+        self.pools = Pools(model, (table.anchors if table is not None else {}) if anchors is None else anchors)
 
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
         """The blocks, the law's parameters first and ``sigma`` first among the noise's."""
         law = self.model.law
-        free = {name: prior for name, prior in self.model.priors.items() if not prior.fixed}
+        free = {name: prior for name, prior in self.model.scalars.items() if not prior.fixed}
         groups: dict[tuple[bool, bool, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            key = (name not in law.parameters, name in law.linear, prior.family, ends)
+            straight = name in law.linear or name in self._floored
+            key = (name not in law.parameters, straight, prior.family, ends)
             groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
 
+    @cached_property
+    def _floored(self) -> set[str]:
+        """Levels of groups that are cut off at zero: like what they stand for, they may be close to it."""
+        return {f"{name}_level" for name, pool in self.model.pools.items() if pool.link.floor == 0.0}
+
     def _block(self, names: tuple[str, ...], priors: list[Prior], linear: bool) -> _Block:
         distribution = priors[0].together(priors)
-        if linear and distribution.support is constraints.positive:
+        if linear and (distribution.support is constraints.positive or set(names) <= self._floored):
             return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
         return _Block(names, distribution, biject_to(distribution.support))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Sampled parameters, in the order of the flat vector."""
-        return tuple(name for block in self._blocks for name in block.names)
+        scalars = [name for block in self._blocks for name in block.names]
+        return (*scalars[: self._inner], *self.pools.names, *scalars[self._inner :])
 
     @property
     def dim(self) -> int:
@@ -134,16 +159,30 @@ class Density:
 
     @property
     def n_law(self) -> int:
-        """How many of the sampled parameters are the law's; they come first in the flat vector."""
-        return sum(name in self.model.law.parameters for name in self.names)
+        """How many of the sampled parameters are the law's; they come first in the flat vector.
+
+        Values of groups count among them, their levels and spreads with the noise.
+        """
+        return self._inner + self.pools.dim
+
+    @cached_property
+    def _inner(self) -> int:
+        return sum(name in self.model.law.parameters for block in self._blocks for name in block.names)
 
     @property
     def sigma_at(self) -> int | None:
         """Place of ``log sigma`` in the flat vector; None where sigma is pinned."""
         return self.names.index("sigma") if "sigma" in self.names else None
 
+    def _apart(self, z: Any) -> tuple[Any, Any]:
+        """The scalars of a flat vector, and the values of groups."""
+        if not self.pools.dim:
+            return z, z[:0]
+        grouped = slice(self._inner, self.n_law)
+        return jnp.concatenate([z[: self._inner], z[self.n_law :]]), z[grouped]
+
     def _parts(self, z: Any) -> list[tuple[_Block, Any, Any]]:
-        """Each block with its part of the flat vector, unconstrained and on its own scale."""
+        """Each block with its part of the vector of scalars, unconstrained and on its own scale."""
         parts, start = [], 0
         for block in self._blocks:
             part = z[start : start + len(block.names)]
@@ -163,23 +202,37 @@ class Density:
             for block, part, value in parts
         )
 
+    def _read(self, z: Any) -> tuple[dict[str, Any], Any]:
+        """Parameters on their own scale, and their log prior density on the unconstrained one."""
+        scalars, grouped = self._apart(z)
+        parts = self._parts(scalars)
+        theta, log_prior = self._named(parts), self._prior(parts)
+        if not self.pools.dim:
+            return theta, log_prior
+        values, log_density = self.pools.values(grouped, self._pinned | theta)
+        return theta | values, log_prior + log_density
+
     def constrain(self, z: Any) -> dict[str, Any]:
-        """Parameters on their own scale from a flat vector of shape (dim,)."""
-        return self._named(self._parts(z))
+        """Parameters on their own scale from a flat vector of shape (dim,); those with groups are (group,)."""
+        return self._read(z)[0] if self.pools.dim else self._named(self._parts(z))
 
     def unconstrain(self, theta: Mapping[str, Any]) -> Any:
         """The flat vector, shape (dim,), of parameters on their own scale."""
         blocks = [b.transform.inv(jnp.stack([jnp.asarray(theta[name]) for name in b.names])) for b in self._blocks]
-        return jnp.concatenate(blocks)
+        scalars = jnp.concatenate(blocks)
+        if not self.pools.dim:
+            return scalars
+        grouped = self.pools.inverse(self._pinned | dict(theta))
+        return jnp.concatenate([scalars[: self._inner], grouped, scalars[self._inner :]])
 
     def prior_potential(self, z: Any) -> Any:
         """The part of the potential that is there before any data."""
-        return -self._prior(self._parts(z))
+        return -self._read(z)[1]
 
     def potential(self, z: Any) -> Any:
         """Minus the log density of the posterior on the unconstrained scale, Jacobians included."""
-        parts = self._parts(z)
-        return -self._likelihood(self._named(parts), self.table) - self._prior(parts)
+        theta, log_prior = self._read(z)
+        return -self._likelihood(theta, self.table) - log_prior
 
     def measure(self, z: Any) -> tuple[Any, Any]:
         """The potential and its gradient, long tables block by block."""
@@ -187,9 +240,10 @@ class Density:
 
     def _measured(self, z: Any) -> tuple[Any, Any]:
         rows = self.table.weight.size
-        if rows <= BLOCK:
+        if rows <= BLOCK or self.pools.dim:
             return jax.value_and_grad(self.potential)(z)
-        blocks = jax.tree.map(lambda values: values.reshape(-1, math.gcd(rows, BLOCK)), self.table)
+        length = math.gcd(rows, BLOCK)
+        blocks = jax.tree.map(lambda values: values.reshape(-1, length, *values.shape[1:]), self.table)
         potential = jax.value_and_grad(lambda z, block: -self._likelihood(self.constrain(z), block))
 
         def add(total: Any, block: Table) -> tuple[Any, None]:
@@ -197,9 +251,12 @@ class Density:
 
         return jax.lax.scan(add, jax.value_and_grad(self.prior_potential)(z), blocks)[0]
 
+    @property
+    def _pinned(self) -> dict[str, Any]:
+        return {name: prior.arguments[0] for name, prior in self.model.scalars.items() if prior.fixed}
+
     def _likelihood(self, theta: Mapping[str, Any], table: Table) -> Any:
-        pinned = {name: prior.arguments[0] for name, prior in self.model.priors.items() if prior.fixed}
-        predicted = self.model.predictive(table.columns, pinned | dict(theta))
+        predicted = self.model.predictive(table.columns, self._pinned | dict(theta))
         return log_likelihood(predicted, table.log_loss, table.weight)
 
 

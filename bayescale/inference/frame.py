@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescale._float64 import jax, jnp
 
-__all__ = ["Frame", "adapted", "frame_at", "log_jacobian", "pull_back", "to_whitened", "to_z"]
+__all__ = ["Frame", "adapted", "frame_at", "log_jacobian", "pull_back", "rescaled", "to_whitened", "to_z"]
 
 # Up to this length a matrix times a vector is written as a sum of products, which the compiler fuses with what stands
 # around it; a `dot` it does not.
@@ -88,6 +88,17 @@ def frame_at(
         place[sigma_at - n_law] = 1.0
     basis, unmoved = prior_root @ rotation, (np.zeros(mode.size), np.eye(mode.size))
     return Frame(mode, _root(schur), shift, basis, np.maximum(ratio, 0.0), place, *unmoved)
+
+
+def rescaled(frame: Frame, units: np.ndarray) -> Frame:
+    """The frame of the unconstrained ``z``, given that of ``z / units`` (dim,)."""
+    law, noise = units[: frame.ratio.size], units[frame.ratio.size :]
+    return frame._replace(
+        centre=frame.centre * units,
+        noise=noise[:, None] * frame.noise,
+        shift=law[:, None] * frame.shift / noise[None, :],
+        basis=law[:, None] * frame.basis,
+    )
 
 
 def adapted(frame: Frame, x: np.ndarray, apart: bool) -> Frame:

@@ -7,16 +7,16 @@ gradients: compiling the search itself took longer than everything else a fit co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayescale.inference import compiled
 from bayescale.inference.density import Density, Table
-from bayescale.inference.frame import Frame, frame_at, to_whitened
+from bayescale.inference.frame import Frame, frame_at, rescaled, to_whitened
 from bayescale.model import Model
 
-__all__ = ["Modes", "find_modes"]
+__all__ = ["Measure", "Modes", "climb", "curved", "find_modes", "judged", "newton", "spectrum"]
 
 STARTS = 16
 # For long tables few starts are enough: a posterior that so many runs leave with several modes has them far apart.
@@ -26,6 +26,8 @@ NEWTON_STEPS = 40
 # Step of the central differences that turn gradients into a Hessian: on the unconstrained scale one unit is a factor of
 # e, and at 1e-5 truncation (1e-10) and rounding (1e-11) are both far below what a whitening or a Newton step can feel.
 DIFFERENCE = 1e-5
+# One unit of a log scale is a factor of e: no honest step is longer than a few of those.
+LONGEST = 3.0
 # A start has climbed far enough for Newton when a further step would gain this little, in nats.
 CLOSE = 1e-3
 # Two optima closer than APART posterior standard deviations are one; an optimum with less than a twentieth (GAP on the
@@ -56,6 +58,8 @@ class Modes(NamedTuple):
         Minus the log of the probability around each end, by the Laplace approximation, up to a constant.
     distinct : array of bool (start,)
         Ends that are separate modes and hold a share worth a chain, each the best of its own; the first is the mode.
+    anchors : dict or None
+        The table's, with the coordinates that the search chose for the values of groups; None without groups.
     """
 
     frame: Frame
@@ -65,6 +69,7 @@ class Modes(NamedTuple):
     centres: np.ndarray
     masses: np.ndarray
     distinct: np.ndarray
+    anchors: dict[str, Any] | None = None
 
 
 def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -79,7 +84,7 @@ def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.einsum("...ij,...j->...i", matrix, vector)
 
 
-def _climb(measure: Measure, z: np.ndarray) -> np.ndarray:
+def climb(measure: Measure, z: np.ndarray, longest: float = LONGEST) -> np.ndarray:
     """BFGS with backtracking from all starts (table, start, dim) at once; each pass tries one point of each.
 
     A start that has arrived in every table is not measured any more.
@@ -91,8 +96,7 @@ def _climb(measure: Measure, z: np.ndarray) -> np.ndarray:
     for _ in range(CLIMBS):
         move = -_times(inverse, gradient)
         move = np.where((_dot(move, gradient) < 0)[..., None], move, -gradient)
-        # one unit of a log scale is a factor of e: no honest step is longer than a few of those
-        move *= np.minimum(1.0, 3.0 / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
+        move *= np.minimum(1.0, longest / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
         slope = _dot(move, gradient)
         ends[:, places] = z
         climbing = ((slope < -CLOSE) & (length > 1e-12)).any(axis=0)
@@ -129,7 +133,7 @@ def _update(inverse: np.ndarray, fresh: np.ndarray, accepted: np.ndarray, step: 
     inverse[use] += update[use]
 
 
-def _curved(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def curved(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Potential, gradient and Hessian (differences of gradients) at each of ``z`` (table, start, dim)."""
     tables, starts, dim = z.shape
     steps = DIFFERENCE * np.concatenate([np.zeros((1, dim)), np.eye(dim), -np.eye(dim)])
@@ -139,29 +143,34 @@ def _curved(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return values[..., 0], gradients[..., 0, :], 0.5 * (hessian + np.swapaxes(hessian, -1, -2))
 
 
-def _spectrum(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def spectrum(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvectors, absolute eigenvalues (kept away from zero), and whether all were positive."""
     values, vectors = np.linalg.eigh(np.where(np.isfinite(hessian), hessian, 0.0))
     floor = 1e-8 * np.maximum(np.abs(values).max(axis=-1), 1e-8)[..., None]
     return vectors, np.maximum(np.abs(values), floor), (values > floor).all(axis=-1)
 
 
-def _newton(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians."""
-    at = _curved(measure, z)
-    radius = np.ones(z.shape[:-1])
+def newton(
+    measure: Measure, z: np.ndarray, gain: float = 1e-10, reach: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians.
+
+    It goes on until a further step would gain less than `gain` nats; its first step is at most `reach` long.
+    """
+    at = curved(measure, z)
+    radius = np.full(z.shape[:-1], reach)
     going = np.isfinite(at[0])
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = at
-        vectors, sizes, _ = _spectrum(hessian)
+        vectors, sizes, _ = spectrum(hessian)
         along = np.einsum("...ji,...j->...i", vectors, np.where(np.isfinite(gradient), gradient, 0.0)) / sizes
         move = -_times(vectors, along)
-        going &= (np.abs(_dot(move, gradient)) > 1e-10) & (radius > 1e-10)
+        going &= (np.abs(_dot(move, gradient)) > gain) & (radius > 1e-10)
         if not going.any():
             break
         move *= np.minimum(1.0, radius / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
         trial = np.where(going[..., None], z + move, z)
-        new = _curved(measure, trial)
+        new = curved(measure, trial)
         finite = np.isfinite(new[0]) & np.isfinite(new[1]).all(axis=-1) & np.isfinite(new[2]).all(axis=(-1, -2))
         better = going & finite & (new[0] <= value + 1e-12 * np.abs(new[0]))
         z = np.where(better[..., None], trial, z)
@@ -199,34 +208,50 @@ def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]
     def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return compiled.evaluate(model, tables, np.broadcast_to(z, (count, *z.shape[-2:])))
 
-    def measure_prior(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        silent = tables._replace(weight=np.zeros(tables.weight.shape, dtype=bool))
-        return compiled.evaluate(model, silent, z)
-
     count, rows = tables.weight.shape
     starts = _starts(model, measure, candidates, rows)
-    ends, potentials, gradients, hessians = _newton(measure, _climb(measure, starts))
-    vectors, sizes, positive = _spectrum(hessians)
+    return judged(model, tables, *newton(measure, climb(measure, starts)))
+
+
+def judged(
+    model: Model,
+    tables: Table,
+    ends: np.ndarray,
+    potentials: np.ndarray,
+    gradients: np.ndarray,
+    hessians: np.ndarray,
+    units: np.ndarray | None = None,
+) -> list[Modes]:
+    """The modes of each table, given where its searches ended (table, start, ...), in `units` (dim,) of a parameter."""
+
+    def measure_prior(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        silent = tables._replace(weight=np.zeros(tables.weight.shape, dtype=bool))
+        values, found = compiled.evaluate(model, silent, z if units is None else z * units)
+        return values, found if units is None else found * units
+
+    vectors, sizes, positive = spectrum(hessians)
     masses = potentials + 0.5 * np.log(sizes).sum(axis=-1)
     slopes = np.linalg.norm(np.einsum("...ji,...j->...i", vectors, gradients) / np.sqrt(sizes), axis=-1)
     # an end that is no optimum may come first only where no start reached one
     settled = np.isfinite(masses) & (slopes < 0.1) & positive
     order = np.lexsort((np.where(np.isfinite(masses), masses, np.inf), ~settled), axis=-1)
     first = np.take_along_axis(ends, order[:, :1, None], axis=1)
-    prior_hessians = _curved(measure_prior, first)[2][:, 0]
+    prior_hessians = curved(measure_prior, first)[2][:, 0]
     density = Density(model, None)
     found = []
     for table, best in enumerate(order):
         frame = frame_at(
             ends[table, best[0]], hessians[table, best[0]], prior_hessians[table], density.n_law, density.sigma_at
         )
+        whole = ends[table, best] if units is None else ends[table, best] * units
+        frame = frame if units is None else rescaled(frame, units)
         found.append(
             Modes(
                 frame,
                 bool(positive[table, best[0]]),
                 float(slopes[table, best[0]]),
-                ends[table, best],
-                to_whitened(frame, ends[table, best]),
+                whole,
+                to_whitened(frame, whole),
                 masses[table, best],
                 _distinct(ends[table, best], masses[table, best], settled[table, best], hessians[table, best[0]]),
             )
@@ -236,7 +261,7 @@ def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]
 
 def _distinct(ends: np.ndarray, masses: np.ndarray, settled: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Which ends, the best first, are modes of their own and hold a share worth a chain."""
-    vectors, sizes, _ = _spectrum(hessian)
+    vectors, sizes, _ = spectrum(hessian)
     white = (ends - ends[0]) @ (vectors * np.sqrt(sizes))
     near = np.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
     earlier = np.tri(len(ends), k=-1, dtype=bool)

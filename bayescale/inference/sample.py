@@ -12,14 +12,16 @@ import numpy as np
 
 from bayescale._float64 import assert_float64, jax
 from bayescale.errors import FitError
+from bayescale.grouping import spread_out
 from bayescale.inference import adaptive, compiled, trajectory
 from bayescale.inference.compile_time import compile_seconds
 from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, convergence
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
+from bayescale.inference.grouped_mode import find_grouped_mode
 from bayescale.inference.importance import Importance, importance
 from bayescale.inference.mode import Modes, find_modes
-from bayescale.inference.sampler import Kernel, Sampler
+from bayescale.inference.sampler import MANY, Kernel, Sampler
 from bayescale.model import Model
 
 __all__ = ["Samples", "sample"]
@@ -71,7 +73,10 @@ def _locate(model: Model, tables: Table, density: Density, seed: int) -> Modes:
     """The modes of the one table, searched from the best of many draws from the prior."""
     screened = SCREENED if tables.weight.shape[1] <= compiled.LONG_TABLE else SCREENED // 8
     drawn = model.sample_priors(screened, seed)
-    modes = find_modes(model, tables, {name: drawn[name] for name in density.names})[0]
+    if model.pools:
+        modes = find_grouped_mode(model, tables, drawn)
+    else:
+        modes = find_modes(model, tables, {name: drawn[name] for name in density.names})[0]
     if not np.isfinite(modes.masses[0]):
         raise FitError(
             f"none of {screened} draws from the priors leads to a finite likelihood for this table: a loss or an input "
@@ -105,7 +110,7 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
     Calls it once at positions that are not numbers; what it returns is thrown away, what it compiled is kept. What goes
     wrong there goes wrong in the open a moment later.
     """
-    law, dim, chains, kernel = density.n_law, density.dim, sampler.chains, sampler.kernels[0]
+    law, dim, chains, kernel = density.n_law, density.dim, sampler.chains, sampler.ladder(density.dim)[0]
     noise = dim - law
     shapes = ((dim,), (noise, noise), (law, noise), (law, law), (law,), (noise,), (dim,), (dim, dim))
     frames = Frame(*(np.zeros((1, *shape)) for shape in shapes))
@@ -127,6 +132,11 @@ def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: i
     """Random numbers of the next CHUNK steps of every chain of the one table."""
     chances = adaptive.chances if kernel.dense else trajectory.chances
     return chances(generator, (1, chains, CHUNK), dim, kernel)
+
+
+def _anchors(tables: Table) -> dict[str, Any]:
+    """The anchors of the one table."""
+    return jax.tree.map(lambda values: values[0], tables.anchors)
 
 
 def _devices(chains: int) -> int:
@@ -160,7 +170,7 @@ class _Task(NamedTuple):
 
 def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
     """Warm up and draw from chains at ``z``, CHUNK steps at a time; an interrupt between chunks keeps what there is."""
-    model, sampler, kernel = task.model, task.sampler, task.sampler.kernels[attempt]
+    model, sampler, kernel = task.model, task.sampler, task.sampler.ladder(z.shape[-1])[attempt]
     generator = np.random.default_rng([task.seed, attempt])
     states = _begin(model, kernel, task.tables, frame, z, task.seed)
     thin = THIN if kernel.dense else 1
@@ -185,7 +195,8 @@ def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
         for name in chunks[0]
     }
     drawn = to_z(frame, steps.pop("position"))
-    return _Chains(*_thinned(compiled.constrain(model, drawn), steps, thin), drawn, interrupted)
+    theta = spread_out(compiled.constrain(model, drawn, _anchors(task.tables)), model.groups_of)
+    return _Chains(*_thinned(theta, steps, thin), drawn, interrupted)
 
 
 def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
@@ -193,15 +204,16 @@ def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
     frame = modes.frame
     generator = np.random.default_rng([task.seed, len(LABELS)])
     chains = _run(task, 0, frame, to_z(frame, _around(modes, task.sampler.chains, generator)))
-    for attempt in range(1, len(task.sampler.kernels)):
-        if chains.interrupted or (modes.positive_definite and _converged(chains, attempt - 1)):
+    kernels = task.sampler.ladder(modes.frame.centre.size)
+    for attempt in range(1, len(kernels)):
+        if chains.interrupted or (modes.positive_definite and _converged(chains, attempt - 1, chains.z.shape[-1])):
             return chains, attempt
         frame = adapted(frame, to_whitened(frame, chains.z), apart=modes.distinct.sum() > 1)
         try:
             chains = _run(task, attempt, frame, chains.z[:, -1])
         except _InterruptedError:
             return chains._replace(interrupted=True), attempt  # the draws of the last try are better than none
-    return chains, len(task.sampler.kernels)
+    return chains, len(kernels)
 
 
 def _thinned(
@@ -228,14 +240,16 @@ def _stats(steps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _converged(chains: _Chains, attempt: int) -> bool:
+def _converged(chains: _Chains, attempt: int, several: int) -> bool:
     """Whether another, longer try would not be worth it: the limits allow for the noise of R-hat over few draws.
 
-    The first try has to do well, with a quarter of its draws effective: the second costs little, and does.
+    The first try has to do well, with a quarter of its draws effective: the second costs little, and does. With many
+    parameters (`several` dimensions) it does not, and the worst of them is worse.
     """
-    several, draws = chains.steps["diverging"].shape
+    chains_run, draws = chains.steps["diverging"].shape
     found = convergence(chains.theta)
-    enough = (min(MIN_ESS_PER_CHAIN, 0.1 * draws) if attempt else 0.25 * draws) * several
+    few = min(MIN_ESS_PER_CHAIN, 0.1 * draws)
+    enough = (few if attempt or several > MANY else 0.25 * draws) * chains_run
     mixed = found.max_rhat <= max(MAX_RHAT, 1.0 + 5.0 / draws) and found.min_ess >= enough
     return mixed and not chains.steps["diverging"].any()
 
@@ -267,15 +281,16 @@ def sample(
     sampler = Sampler() if sampler is None else sampler
     began = time.perf_counter()
     with compile_seconds() as compiling:
-        density, tables = Density(model, None), _one(table)
+        density, tables = Density(model, table), _one(table)
         if density.dim == 0:
             raise FitError("every parameter is pinned to a number, so there is nothing to fit")
         with _compiling_ahead(model, tables, density, sampler):
             modes = _locate(model, tables, density, seed)
+        tables = tables if modes.anchors is None else tables._replace(anchors=modes.anchors)
         sampling = time.perf_counter()
         chains, tries = _tries(_Task(model, sampler, tables, seed, progress), modes)
         sampled = time.perf_counter() - sampling
-        check = importance(model, tables, modes, seed)
+        check = None if model.pools else importance(model, tables, modes, seed)
     seconds = {"total": time.perf_counter() - began, "compile": compiling.seconds, "sample": sampled}
-    kernel = sampler.kernels[tries - 1]
+    kernel = sampler.ladder(density.dim)[tries - 1]
     return Samples(chains.theta, _stats(chains.steps), modes, check, kernel, tries, seconds, chains.interrupted)

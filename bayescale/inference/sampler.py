@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bayescale.errors import FitError
 
-__all__ = ["Kernel", "Sampler"]
+__all__ = ["MANY", "Kernel", "Sampler"]
 
 # The first try: three leapfrog steps a draw, tuned to the acceptance at which they go furthest.
 SHORT_WARMUP, SHORT_TARGET, SHORT_TREE = 50, 0.65, 2
@@ -14,6 +14,10 @@ SHORT_WARMUP, SHORT_TARGET, SHORT_TREE = 50, 0.65, 2
 WIDE_WARMUP, WIDE_TARGET, WIDE_TREE = 200, 0.96, 6
 # The third, for those that are not round at all.
 LONG_WARMUP, LONG_TARGET = 1000, 0.98
+# With more parameters than this, steps are shorter and so trajectories longer, and a mass matrix is not adapted anew in
+# the last try: it would take more draws than there are.
+MANY = 24
+MANY_TREES = (3, 4, 6)
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,20 @@ class Sampler:
         second = self._more(WIDE_WARMUP, False, WIDE_TARGET, min(self.max_tree_depth, WIDE_TREE))
         third = self._more(LONG_WARMUP, True, LONG_TARGET, self.max_tree_depth)
         return (first, second, third) if self.fallback else (first,)
+
+    def ladder(self, dim: int) -> tuple[Kernel, ...]:
+        """The kernels for a posterior of `dim` dimensions."""
+        if dim <= MANY:
+            return self.kernels
+        first, *later = self.kernels
+        kernels = [
+            replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
+        ]
+        kernels += [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
+        return tuple(
+            replace(k, max_tree_depth=min(self.max_tree_depth, depth))
+            for k, depth in zip(kernels, MANY_TREES, strict=False)
+        )
 
     def _more(self, warmup: int, dense: bool, target_accept: float, max_tree_depth: int) -> Kernel:
         return Kernel(max(self.warmup, warmup), dense, max(self.target_accept, target_accept), max_tree_depth)

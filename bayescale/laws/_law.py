@@ -6,11 +6,19 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bayescale._float64 import jax, jnp
+import numpy as np
+
+from bayescale._float64 import jnp
 from bayescale.errors import LawError
-from bayescale.prior import Prior
+from bayescale.laws._columns import Columns
+from bayescale.laws._optimum import numeric_optimum
+from bayescale.prior import Pooled, Prior
+
+if TYPE_CHECKING:
+    from bayescale.grouping import Groups
 
 __all__ = ["REGISTRY", "Law"]
 
@@ -47,6 +55,8 @@ class Law(ABC):
         metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
     rises_in : tuple of str
         Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
+    may_be_zero, either_way : tuple of str
+        Inputs that may be zero; inputs of which more may raise or lower the loss, such as tokens of another language.
     """
 
     name: ClassVar[str]
@@ -59,6 +69,8 @@ class Law(ABC):
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
+    may_be_zero: ClassVar[tuple[str, ...]] = ()
+    either_way: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -115,7 +127,61 @@ class Law(ABC):
     def at(self, **reference: float) -> Self:
         """The same law with another reference run, e.g. ``law.at(N=1e3, D=1e6)``; C0 follows by 6 N0 D0."""
         merged = {"N": self.N0, "D": self.D0} | reference
-        return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()})
+        return type(self)(**{f"{symbol}0": value for symbol, value in merged.items()}, **self.settings)
+
+    @property
+    def pooled(self) -> Mapping[str, Pooled]:
+        """Parameters that have a value for each group of runs, such as a language, unless a person says otherwise.
+
+        In ``loss`` such a parameter is one number a run, so a formula knows nothing of groups; `priors` holds the prior
+        of the level. None by default.
+        """
+        return {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the law was made with beside the reference run, as plain values for a file."""
+        return {}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns of the table that must hold numbers: the inputs, unless `read` computes some of them."""
+        return self.inputs
+
+    def on(self, columns: Columns) -> Self:
+        """The law settled on a table, where it chooses something by the table; itself by default."""
+        return self
+
+    def read(self, columns: Columns) -> dict[str, Any]:
+        """Inputs that are computed from columns of the table, arrays (run,) or (run, slot); none by default.
+
+        A parameter that is pooled over a column of slots has, in ``loss``, a value for each run and slot.
+        """
+        return {}
+
+    def table_columns(self, columns: Columns) -> tuple[str, ...]:
+        """Columns of the table that `on`, `read` and `labels` look at; none by default."""
+        return ()
+
+    def labels(self, columns: Columns) -> Columns:
+        """Columns that make groups, (run,) or (run, slot); those of the table by default."""
+        return columns
+
+    def covariate(self, name: str, groups: Groups) -> Any:
+        """What the slope of a pooled parameter multiplies in each group (group,)."""
+        raise LawError(f"{self.name} knows nothing that {name} could depend on")
+
+    def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
+        """Sentences for the reader of a fit, given its columns and medians of the parameters; none by default."""
+        return ()
+
+    def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The inputs of a run that stands for several, given theirs: geometric means by default.
+
+        Contributions to its loss are what inference works with where a parameter has groups: they are what the table
+        says most precisely.
+        """
+        return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
 
     def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
         """An equal law at the usual reference run, and the factors on its inputs that make it equal.
@@ -153,24 +219,7 @@ class Law(ABC):
         """
         self._must_split("compute-optimal size")
         high = jnp.log(compute / 6.0)
-
-        def loss(log_N: Any) -> Any:
-            return self.loss(N=jnp.exp(log_N), D=jnp.exp(high - log_N), **theta)
-
-        grid = jnp.linspace(*self._sizes(high), 257)
-        best = jnp.argmin(jax.vmap(loss)(grid))
-        slope = jax.grad(loss)
-
-        def halve(_: int, bracket: tuple[Any, Any]) -> tuple[Any, Any]:
-            left, right = bracket
-            middle = 0.5 * (left + right)
-            falls = slope(middle) < 0
-            return jnp.where(falls, middle, left), jnp.where(falls, right, middle)
-
-        bracket = grid[jnp.maximum(best - 1, 0)], grid[jnp.minimum(best + 1, 256)]
-        left, right = jax.lax.fori_loop(0, 60, halve, bracket)
-        log_N = jnp.where((best == 0) | (best == 256), jnp.nan, 0.5 * (left + right))
-        return jnp.exp(log_N), jnp.exp(high - log_N)
+        return numeric_optimum(partial(self.loss, **theta), *self._sizes(high), high)
 
     def _sizes(self, log_product: Any) -> tuple[Any, Any]:
         """Ends of log N between which the numeric optimum is sought, for budgets with ``N D = exp(log_product)``."""
@@ -179,8 +228,7 @@ class Law(ABC):
     def exponents(self, compute: Any, **theta: Any) -> tuple[Any, Any]:
         """Local slopes of ``log N*`` and ``log D*`` in ``log C`` at one budget; they add up to 1."""
         step = 1e-3
-        above, _ = self.optimum(compute * math.exp(step), **theta)
-        below, _ = self.optimum(compute * math.exp(-step), **theta)
+        above, below = (self.optimum(compute * math.exp(sign * step), **theta)[0] for sign in (1, -1))
         slope = (jnp.log(above) - jnp.log(below)) / (2 * step)
         return slope, 1.0 - slope
 
@@ -248,5 +296,5 @@ class Law(ABC):
         return hash(tuple(self._identity()))
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{k}={v:.6g}" for k, v in sorted(vars(self).items()))
+        settings = ", ".join(f"{k}={v:.6g}" for k, v in sorted(vars(self).items()) if isinstance(v, float))
         return f"{type(self).__name__}({settings})"

@@ -33,5 +33,5 @@ def worth(repeated: Any, ceiling: Any, rate: Any = None) -> Any:
 
 def effective(amount: Any, unique: Any, ceiling: Any, rate: Any = None) -> Any:
     """The fresh amount that `amount`, of which `unique` differ, is worth."""
-    first = jnp.minimum(amount, unique)
-    return first * (1.0 + worth(repetitions(amount, first), ceiling, rate))
+    # repetitions of the unique part, not of `first`, which may be zero
+    return jnp.minimum(amount, unique) * (1.0 + worth(repetitions(amount, unique), ceiling, rate))

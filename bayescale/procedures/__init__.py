@@ -20,7 +20,7 @@ from bayescale.laws import Law
 from bayescale.laws import get as get_law
 from bayescale.model import Model
 from bayescale.noise import Noise
-from bayescale.prior import Prior
+from bayescale.prior import Pooled, Prior
 from bayescale.prior_sets import PriorSet, load
 from bayescale.procedures._procedure import REGISTRY, Procedure, Progress
 from bayescale.procedures._settings import describe_settings, parse_settings
@@ -90,7 +90,8 @@ def fit(
     procedure: str = "nuts",
     *,
     noise: str | Noise | None = None,
-    priors: Mapping[str, Prior | str | float] | None = None,
+    priors: Mapping[str, Prior | Pooled | str | float] | None = None,
+    pool: Mapping[str, str] | None = None,
     prior_set: str | Path | PriorSet | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -112,6 +113,8 @@ def fit(
         depends on in brackets. Procedures without a likelihood scatter new runs by the sd of their residuals.
     priors : mapping, optional
         Priors that replace the defaults: ``{"E": "LogNormal(0.6, 0.2)", "alpha": 0.35}``; a number pins.
+    pool : mapping, optional
+        Parameters that differ between groups of runs, partially pooled: ``{"alpha,beta": "corpus"}``.
     prior_set : str, path or PriorSet, optional
         Priors and a discrepancy learnt from other families of runs: ``"public"``, or a TOML file of your own. It names
         the law and the noise, and forecasts then carry what that law may be wrong by.
@@ -148,11 +151,13 @@ def fit(
     parsed = Noise.parse(chosen.default_noise if noise is None else noise)
     named = chosen.default_law if law is None else law
     made = get_law(named)() if isinstance(named, str) else named
-    table = as_runs(runs, (*made.inputs, *parsed.columns, *chosen.needs, "loss"))
+    table = as_runs(runs, (*made.needs, *parsed.columns, *chosen.needs, "loss"))
     if isinstance(named, str):
         made = reference_for(made, table)
     made.check_runs({name: table[name] for name in made.inputs if name in table})
     model = Model(made, parsed).with_priors(**dict(priors or {}))
+    for parameters, column in (pool or {}).items():
+        model = model.pool(column.strip(), *(name.strip() for name in parameters.split(",")))
     return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayescale.inference.density import pad
+from bayescale.inference.pools import anchors_of
 from bayescale.inference.sample import Samples, sample
 from bayescale.inference.sampler import Sampler
 from bayescale.model import Model
@@ -35,13 +36,15 @@ def draw(
     scaled = {name: values * factors.get(name, 1.0) for name, values in columns.items()}
     if "C" in scaled and factors:
         scaled["C"] = scaled["C"] * law.C0 / model.law.C0
-    return sample(replace(model, law=law), pad(scaled, log_losses, like), sampler, seed, progress)
+    usual = replace(model, law=law)
+    return sample(usual, pad(scaled, log_losses, anchors_of(usual, scaled), like), sampler, seed, progress)
 
 
 def with_pinned(model: Model, samples: Samples) -> dict[str, np.ndarray]:
-    """All parameters in the model's order (chain, draw), pinned ones as constant draws."""
+    """All parameters in the model's order, pinned ones as constant draws, values of groups under their own names."""
     shape = samples.stats["lp"].shape
-    return {
-        name: np.full(shape, prior.arguments[0]) if prior.fixed else samples.theta[name]
-        for name, prior in model.priors.items()
-    }
+    pinned = {name: np.full(shape, prior.arguments[0]) for name, prior in model.scalars.items() if prior.fixed}
+    names = [name for name in model.scalars if name in model.priors]
+    grouped = [label for name, groups in model.groups_of.items() for label in groups.names(name)]
+    hyper = [name for name in model.scalars if name not in model.priors]
+    return {name: (samples.theta | pinned)[name] for name in (*names, *grouped, *hyper)}

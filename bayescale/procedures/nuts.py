@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from bayescale.diagnostics import diagnose
 from bayescale.fits import Fit
 from bayescale.forecast import forecast
+from bayescale.grouping import gathered
+from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
 from bayescale.intervals import quantiles
 from bayescale.model import Model
@@ -57,18 +60,27 @@ class NUTS(Procedure):
         FitError
             No finite likelihood anywhere, or interrupted before the first draw.
         """
-        model = self.model
+        self.model = model = self.model.on(runs)
         samples = draw(model, runs, self.settings, seed, progress)
-        record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
+        verdict = diagnose(model, samples)
+        verdict = replace(verdict, notes=(*verdict.notes, *_remarks(model, samples, model.data(runs))))
+        record = self.record(runs, seed, samples.seconds, verdict, _before(model, runs))
         if model.discrepancy is not None:
             record = on_ladder(record, model, runs, self.settings, seed)
         return Fit.assemble(record, model.law, with_pinned(model, samples), runs, samples.stats)
 
 
+def _remarks(model: Model, samples: Samples, columns: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """What the law says of the fit."""
+    middle = {name: np.median(values) for name, values in with_pinned(model, samples).items()}
+    return model.law.remarks(columns, model.per_run(gathered(middle, model.groups_of), columns))
+
+
 def _before(model: Model, runs: Runs) -> dict[str, Any]:
     """What the priors alone say of the run with the most compute (or, without compute, the lowest loss)."""
     place = int(np.argmax(runs["C"])) if "C" in runs else int(np.argmin(runs["loss"]))
-    targets = {name: [float(runs[name][place])] for name in model.law.inputs}
-    predicted = forecast(model.law, None, model.sample_priors(2000), targets, None)
+    data = model.data(runs.subset(np.arange(len(runs)) == place))
+    drawn = model.per_run(model.sample_priors(2000), data)
+    predicted = forecast(model.law, None, drawn, {name: data[name] for name in model.law.inputs}, None)
     finite = predicted["mean_loss"].values[np.isfinite(predicted["mean_loss"].values)]
     return dict(quantiles(finite)) | {"observed": float(runs["loss"][place])}

@@ -86,6 +86,8 @@ def test_loss_falls_or_rises_in_every_input(law: Law, loss: Loss, theta: Theta, 
             assert (there > here).mean() > 0.5, f"twice the {name} hardly ever raises the loss"
         elif law.falls_in is None or name in law.falls_in:
             assert (there < here).all(), f"twice the {name} does not lower the loss"
+        elif name in law.either_way:
+            assert (there != here).any(), f"twice the {name} changes nothing"
         else:
             assert (there < here).mean() > 0.5, f"twice the {name} hardly ever lowers the loss"
 

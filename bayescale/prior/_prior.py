@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from bayescale.errors import PriorError
 if TYPE_CHECKING:
     import numpyro.distributions as dist
 
-__all__ = ["Prior", "parse_assignments", "read_toml"]
+__all__ = ["Prior"]
 
 
 def _positive(*names: str) -> Callable[[Mapping[str, float]], str | None]:
@@ -248,53 +246,3 @@ def _distribution(family: str, *arguments: Any) -> dist.Distribution:
         transform = getattr(dist.transforms, _FAMILIES[family].numpyro)()
         return dist.TransformedDistribution(dist.StudentT(*arguments), transform)
     return getattr(dist, _FAMILIES[family].numpyro)(*arguments)
-
-
-def parse_assignments(texts: Iterable[str]) -> dict[str, Prior]:
-    """Read ``["E=LogNormal(0.6, 0.2)", "alpha=0.35"]`` as typed after ``--prior``.
-
-    Raises
-    ------
-    PriorError
-        No ``=``, a prior that cannot be read, or the same parameter twice.
-    """
-    priors: dict[str, Prior] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not equals or not name or not value.strip():
-            raise PriorError(f"cannot read the prior {text!r}: write it as name=prior, e.g. E=LogNormal(0.6, 0.2)")
-        if name in priors:
-            raise PriorError(f"two priors are given for {name}: {priors[name]} and {value.strip()}")
-        priors[name] = Prior.parse(value)
-    return priors
-
-
-def read_toml(path: str | Path) -> dict[str, Prior]:
-    """Read the ``[priors]`` table of a TOML file: ``E = "LogNormal(0.6, 0.2)"`` or ``alpha = 0.35``.
-
-    Raises
-    ------
-    PriorError
-        The file cannot be read, has no ``[priors]`` table, or holds something that is no prior.
-    """
-    try:
-        document: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PriorError(f"cannot read the priors file {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PriorError(f"{path} is not a TOML file: {error}") from None
-    table = document.get("priors")
-    if not isinstance(table, dict):
-        raise PriorError(
-            f'{path} has no [priors] table; write [priors] and below it lines such as E = "LogNormal(0.6, 0.2)"'
-        )
-    priors: dict[str, Prior] = {}
-    for name, value in table.items():
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise PriorError(f"{path}: the prior of {name} must be text or a number, got {value!r}")
-        try:
-            priors[name] = Prior.parse(value)
-        except PriorError as error:
-            raise PriorError(f"{path}: the prior of {name}: {error}") from None
-    return priors

@@ -1,0 +1,77 @@
+"""The density of a model with groups is that of its NumPyro program, in whichever coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpyro.infer.util import log_density
+
+from bayescale._float64 import jax, jnp
+from bayescale.inference.density import Density, pad
+from bayescale.inference.pools import anchors_of
+from bayescale.laws.chinchilla import Chinchilla
+from bayescale.model import Model
+from bayescale.noise import Noise
+from bayescale.runs import Runs
+
+NOISE = Noise("normal")
+MODELS = {
+    "one": Model(Chinchilla(), NOISE).pool("corpus", "alpha"),
+    "all": Model(Chinchilla(), NOISE).pool("corpus", "E", "a", "b", "alpha", "beta"),
+    "floor": Model(Chinchilla(), NOISE).with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)"),
+    "logit": Model(Chinchilla(), NOISE).with_priors(alpha="pooled(Beta(3, 5), corpus)", beta=0.37),
+    "noise": Model(Chinchilla(), NOISE).with_priors(sigma="pooled(LogNormal(-5, 0.5), corpus)"),
+    "shared": Model(Chinchilla(), NOISE).with_priors(
+        alpha="pooled(LogNormal(-1, 0.5), corpus*seed, shared=corpus)", beta="pooled(Normal(0.4, 0.1), seed)"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def with_seeds(corpora: Runs) -> Runs:
+    columns = {name: corpora[name] for name in ("N", "D", "loss", "corpus")}
+    return Runs.from_arrays(**columns, seed=np.arange(len(corpora)) % 2)
+
+
+@pytest.mark.parametrize("own", [0.0, 1.0, None])
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_the_numpyro_programs(name: str, own: float | None, with_seeds: Runs) -> None:
+    model = MODELS[name].on(with_seeds)
+    columns = model.data(with_seeds)
+    log_loss = np.log(with_seeds["loss"])
+    anchors = anchors_of(model, columns)
+    generator = np.random.default_rng(0)
+    flags = {
+        n: np.full(v.shape, own) if own is not None else (generator.uniform(size=v.shape) < 0.5) * 1.0
+        for n, v in anchors["own"].items()
+    }
+    density = Density(model, pad(columns, log_loss, anchors | {"own": flags}))
+    assert (
+        density.dim == len(density.names) == len(model.scalars) - (name == "logit") + sum(density.pools.sizes.values())
+    )
+
+    def vector(z: Any) -> Any:
+        theta = density.constrain(z)
+        return jnp.concatenate([jnp.ravel(theta[n]) for n in sorted(theta)])
+
+    drawn = model.sample_priors(3, seed=1)
+    found, by_hand = [], []
+    with jax.numpy_rank_promotion("allow"):
+        for draw in range(3):
+            theta = {n: values[draw] for n, values in drawn.items()}
+            z = density.unconstrain(theta)
+            back = density.constrain(z)
+            for n in back:
+                np.testing.assert_allclose(back[n], theta[n], rtol=1e-8, err_msg=n)
+            program, _ = log_density(model, (columns, log_loss), {}, theta)
+            found.append(float(density.potential(z)))
+            by_hand.append(-float(program) - float(np.linalg.slogdet(jax.jacobian(vector)(z))[1]))
+    # the density leaves constants out: differences between points have none
+    np.testing.assert_allclose(np.diff(found), np.diff(by_hand), rtol=1e-8, atol=1e-7)
+
+
+def test_a_table_decides_the_groups() -> None:
+    with pytest.raises(ValueError, match="has not been settled on a table"):
+        _ = Density(MODELS["one"], None).dim
