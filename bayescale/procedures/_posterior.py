@@ -33,7 +33,7 @@ def draw(
     """
     columns, log_losses = model.data(runs), np.log(losses(runs))
     law, factors = model.law.at_usual_scale()
-    scaled = {name: values * factors.get(name, 1.0) for name, values in columns.items()}
+    scaled = columns | {name: columns[name] * factor for name, factor in factors.items() if name in columns}
     if "C" in scaled and factors:
         scaled["C"] = scaled["C"] * law.C0 / model.law.C0
     usual = replace(model, law=law)
