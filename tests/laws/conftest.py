@@ -16,7 +16,7 @@ from bayescale.prior import Prior
 
 TOY = "toy-outer-exponent"
 # Wider than any table in use, on either side of the reference run.
-RANGES = {"N": (1e7, 1e12), "D": (1e8, 1e14), "C": (1e17, 1e26), "S": (1e2, 1e8), "U_t": (1e9, 1e10)}
+RANGES = {"N": (1e7, 1e12), "D": (1e8, 1e14), "C": (1e17, 1e26), "S": (1e2, 1e8), "U_t": (1e9, 4e9)}
 
 
 def define_toy() -> type[Law]:
