@@ -209,9 +209,7 @@ class Pools:
         return spread * (units - mean) + together * mean, log_slope
 
     def _together(self, name: str, values: Any, hyper: Mapping[str, Any]) -> tuple[Any, Any]:
-        """For each group: the sd, times the root of their number, of the mean deviation of those it shares one with; and the
-        mean of their `values`.
-        """
+        """For each group, of those it shares a deviation with: sd of their mean, times the root of their number, and mean."""
         pool = self.model.pools[name]
         if pool.shared is None:
             return hyper["spread"], values
