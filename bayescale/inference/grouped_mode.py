@@ -170,5 +170,7 @@ def _informed(
         for part in (part for part in model.pools[name].hyper if "spread" in part):
             theta[f"{name}_{part}"] = theta[f"{name}_{part}"] * scale
         left = 1.0 / (1.0 + np.maximum(1.0 / share - 1.0, 0.0) * np.square(scale))
-        own[name] = (left < INFORMED).astype(float)
+        # groups with a deviation in common are sampled alike
+        members = model.structure(name)[0] if model.pools[name].shared else np.arange(size)
+        own[name] = np.array([float((left[members == member] < INFORMED).all()) for member in members])
     return theta, own

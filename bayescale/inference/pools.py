@@ -150,12 +150,13 @@ class Pools:
             part, start = z[start : start + size], start + size
             pool, own = self.model.pools[name], self.anchors["own"][name]
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
-            centre, spread = self._centre(name, hyper), self._spread(name, hyper)
+            centre = self._centre(name, hyper)
             # the branch that is not taken must not overflow either, or its gradient would be no number
             inner, log_slope = self._own(name, jnp.where(own > 0, part, self._safe(name)), bases)
-            inner = jnp.where(own > 0, inner, centre + spread * part)
+            apart, log_spread = self._apart(name, part, hyper)
+            inner = jnp.where(own > 0, inner, centre + apart)
             theta[name] = pool.link.outer(inner, jnp)
-            log_slope = jnp.where(own > 0, log_slope, jnp.log(spread))
+            log_slope = jnp.where(own > 0, log_slope, log_spread)
             total = total + log_slope.sum() + self._log_prior(name, inner, theta[name], centre, hyper)
         return theta, total
 
@@ -166,8 +167,10 @@ class Pools:
             pool, own = self.model.pools[name], self.anchors["own"][name]
             hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
-            apart = (inner - self._centre(name, hyper)) / self._spread(name, hyper)
-            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, bases), apart))
+            apart = inner - self._centre(name, hyper)
+            together, mean = self._together(name, apart, hyper)
+            units = (apart - mean) / hyper["spread"] + mean / together
+            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, bases), units))
         return jnp.concatenate(parts)
 
     def _own(self, name: str, part: Any, bases: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -197,10 +200,29 @@ class Pools:
         centre = jnp.full(self.sizes[name], 1.0) * pool.link.inner(hyper["level"], jnp)
         return centre if pool.slope is None else centre + hyper["slope"] * self.model.structure(name)[1]
 
-    def _spread(self, name: str, hyper: Mapping[str, Any]) -> Any:
-        """Standard deviation of a group's value."""
-        shared = self.model.pools[name].shared
-        return hyper["spread"] if shared is None else jnp.hypot(hyper["spread"], hyper[f"spread_{shared}"])
+    def _apart(self, name: str, units: Any, hyper: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Deviations from the level, of which `units` are independent and standard normal, and their log slopes."""
+        together, mean = self._together(name, units, hyper)
+        spread = hyper["spread"]
+        # the slope of a mean is spread evenly over the members: only the sum over all of them is asked for
+        log_slope = jnp.log(spread) + (jnp.log(together) - jnp.log(spread)) / self._counts(name)
+        return spread * (units - mean) + together * mean, log_slope
+
+    def _together(self, name: str, values: Any, hyper: Mapping[str, Any]) -> tuple[Any, Any]:
+        """For each group, of those it shares a deviation with: sd of their mean, times the root of their number, and mean."""
+        pool = self.model.pools[name]
+        if pool.shared is None:
+            return hyper["spread"], values
+        members, _ = self.model.structure(name)
+        count = self._counts(name)
+        mean = jax.ops.segment_sum(values, members, num_segments=int(members.max()) + 1)[members] / count
+        return jnp.sqrt(jnp.square(hyper["spread"]) + count * jnp.square(hyper[f"spread_{pool.shared}"])), mean
+
+    def _counts(self, name: str) -> np.ndarray:
+        """How many groups have a deviation in common with each, itself included."""
+        members, _ = self.model.structure(name)
+        alone = self.model.pools[name].shared is None
+        return np.ones(len(members)) if alone else np.bincount(members)[members].astype(float)
 
     def _log_prior(self, name: str, inner: Any, outer: Any, centre: Any, hyper: Mapping[str, Any]) -> Any:
         """Log density of all groups of a parameter on the inner scale, without constants."""

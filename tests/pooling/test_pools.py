@@ -47,6 +47,9 @@ def test_it_is_the_numpyro_programs(name: str, own: float | None, with_seeds: Ru
         n: np.full(v.shape, own) if own is not None else (generator.uniform(size=v.shape) < 0.5) * 1.0
         for n, v in anchors["own"].items()
     }
+    for n, pool in model.pools.items():
+        if pool.shared is not None:  # groups with a deviation in common are sampled alike
+            flags[n] = flags[n][: len(set(model.structure(n)[0]))][model.structure(n)[0]]
     density = Density(model, pad(columns, log_loss, anchors | {"own": flags}))
     assert (
         density.dim == len(density.names) == len(model.scalars) - (name == "logit") + sum(density.pools.sizes.values())
