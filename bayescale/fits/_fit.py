@@ -18,8 +18,11 @@ from bayescale.diagnostics import Diagnostics
 from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
 from bayescale.fits import _storage
+from bayescale.fits._log_densities import has_prior
 from bayescale.fits._record import KINDS, Record
+from bayescale.fits._sensitivity import Sensitivity, sensitivity
 from bayescale.fits._summary import Summary, describe, summarise
+from bayescale.fits._tree import as_named, chains, storable, with_derived
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
 from bayescale.laws import Law, get
 from bayescale.model import Model
@@ -85,19 +88,19 @@ class Fit:
         """
         if record.kind not in KINDS:
             raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
-        drawn = _with_derived(law, theta)
+        drawn = with_derived(law, theta)
         read = ("N", "D", "C", *law.inputs, *(Model.from_spec(record.model).columns if record.model else ()))
         inputs = [name for name in dict.fromkeys(read) if name in runs.table]
         groups = {
-            record.kind: _storable(_chains(drawn)),
+            record.kind: storable(chains(drawn)),
             "observed_data": runs.table[["loss"]],
-            "constant_data": _storable(runs.table[inputs]),
+            "constant_data": storable(runs.table[inputs]),
         }
         if stats:
-            groups["sample_stats"] = _chains(stats)
+            groups["sample_stats"] = chains(stats)
         if estimate is not None:
             one = {name: np.full((1, 1), value) for name, value in estimate.items()}
-            groups["point"] = _storable(_chains(_with_derived(law, one)))
+            groups["point"] = storable(chains(with_derived(law, one)))
         tree = xr.DataTree.from_dict(groups)
         tree.attrs[ATTRIBUTE] = json.dumps(record.document())
         return cls(tree)
@@ -131,14 +134,14 @@ class Fit:
     @property
     def draws(self) -> xr.Dataset:
         """All draws, parameters and derived quantities, over (chain, draw); attributes ``law, kind, warnings``."""
-        return _as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
+        return as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
 
     @cached_property
     def estimate(self) -> dict[str, float] | None:
         """What the whole table gives, for every parameter and derived quantity; None for a posterior."""
         if "point" not in self.tree.children:
             return None
-        point = _as_named(self.tree["point"].to_dataset())
+        point = as_named(self.tree["point"].to_dataset())
         return {str(name): float(point[name].values.item()) for name in point.data_vars}
 
     @cached_property
@@ -157,7 +160,7 @@ class Fit:
     @cached_property
     def runs(self) -> Runs:
         """The table that was fitted: the loss, and the columns that the law and the noise read."""
-        groups = (_as_named(self.tree["constant_data"].to_dataset()), self.tree["observed_data"].to_dataset())
+        groups = (as_named(self.tree["constant_data"].to_dataset()), self.tree["observed_data"].to_dataset())
         arrays = {str(name): group[name].values for group in groups for name in group.data_vars}
         return Runs.from_arrays(**arrays, source=self.record.table["source"])
 
@@ -170,6 +173,28 @@ class Fit:
     def summary(self) -> Summary:
         """Mean, sd, quantiles, R-hat and effective sample sizes of every parameter and derived quantity."""
         return summarise(self)
+
+    def sensitivity(self, budgets: Any = ()) -> Sensitivity:
+        """What each answer rests on, the table or the prior; see `bayescale.fits.Sensitivity`.
+
+        Parameters
+        ----------
+        budgets : array_like (budget,)
+            Training FLOPs; ``N``, ``D`` and ``loss`` of their compute-optimal runs are judged too.
+
+        Raises
+        ------
+        FitError
+            The draws are no posterior's.
+        TargetError
+            Budgets are given, and the law does not split them.
+        """
+        return sensitivity(self, budgets)
+
+    @cached_property
+    def rests_on(self) -> Sensitivity | None:
+        """`sensitivity` of the parameters and derived quantities; None where no prior stands behind the draws."""
+        return sensitivity(self) if has_prior(self) else None
 
     def forecast(self, targets: Mapping[str, Any] | pd.DataFrame | Runs, seed: int = 0) -> xr.Dataset:
         """Loss of runs that have not been trained.
@@ -262,36 +287,6 @@ class Fit:
 
     def __repr__(self) -> str:
         return describe(self)
-
-
-def _with_derived(law: Law, theta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The parameters, and what the law derives from them."""
-    drawn = {name: np.asarray(values, dtype=np.float64) for name, values in theta.items()}
-    # a replicate that leaves a parameter at its bound may have no finite G or A: that draw is NaN or infinite
-    with np.errstate(all="ignore"):
-        derived = law.derived(**{name: drawn[name] for name in law.parameters})
-    shape = next(iter(drawn.values())).shape
-    return drawn | {name: np.broadcast_to(np.asarray(values), shape) for name, values in derived.items()}
-
-
-def _chains(values: Mapping[str, np.ndarray]) -> xr.Dataset:
-    chains, draws = next(iter(values.values())).shape
-    return xr.Dataset(
-        {name: (("chain", "draw"), array) for name, array in values.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(draws)},
-    )
-
-
-# A tree takes no "/" in a name, and columns are called such things as optimizer/batch_size.
-SLASH = "\N{DIVISION SLASH}"
-
-
-def _storable(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.rename({name: str(name).replace("/", SLASH) for name in dataset.data_vars if "/" in str(name)})
-
-
-def _as_named(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.rename({name: str(name).replace(SLASH, "/") for name in dataset.data_vars if SLASH in str(name)})
 
 
 def _columns(targets: Mapping[str, Any] | pd.DataFrame | Runs, law: Law) -> dict[str, Any]:

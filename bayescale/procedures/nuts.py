@@ -59,7 +59,7 @@ class NUTS(Procedure):
         """
         model = self.model
         samples = draw(model, runs, self.settings, seed, progress)
-        record = self.record(runs, seed, samples.seconds, diagnose(model, samples), _before(model, runs))
+        record = self.record(runs, seed, samples.seconds, diagnose(model, samples, len(runs)), _before(model, runs))
         if model.discrepancy is not None:
             record = on_ladder(record, model, runs, self.settings, seed)
         return Fit.assemble(record, model.law, with_pinned(model, samples), runs, samples.stats)
