@@ -221,7 +221,19 @@ def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[s
     return [], [f"importance sampling gives the same means (Pareto k {check.pareto_k:.2f})."]
 
 
-def diagnose(model: Model, samples: Samples) -> Diagnostics:
+def _short(model: Model, runs: int | None) -> list[str]:
+    """A warning for a table with no more runs than the law has free parameters."""
+    free = sum(not model.priors[name].fixed for name in model.law.parameters)
+    if runs is None or runs > free:
+        return []
+    return [
+        f"{runs} run{'s' * (runs > 1)} for the {free} free parameters of {model.law.name}: the law goes through all of "
+        "them, so they say nothing of the scatter, sigma can run to 0, and the intervals mean nothing. Add runs "
+        f"({free + 1} at the very least), pin parameters that are known (--prior alpha=0.35), or fit a law with fewer."
+    ]
+
+
+def diagnose(model: Model, samples: Samples, runs: int | None = None) -> Diagnostics:
     """Judge draws of NUTS.
 
     Parameters
@@ -230,12 +242,16 @@ def diagnose(model: Model, samples: Samples) -> Diagnostics:
         What was sampled.
     samples : Samples
         The draws and the record of how they were made.
+    runs : int, optional
+        Rows of the table; a warning says so where they are no more than the law's free parameters.
     """
+    short = _short(model, runs)
     found = convergence(samples.theta)
     prior = spread_out(model.sample_priors(4000, seed=0), model.groups_of)
     shares = {name: contraction(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
     shifts = {name: shift(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
-    dominated, rests = _prior_dominated(model, shares, shifts)
+    # a sigma that ran to 0 is far from its prior because nothing held it, not because the table disagrees
+    dominated, rests = _prior_dominated(model, shares, {} if short else shifts)
     disagree, agreed = _importance(samples, found)
     interrupted = ["the sampling was interrupted: these are the draws made until then."] if samples.interrupted else []
     notes = [*rests, *agreed]
@@ -243,7 +259,7 @@ def diagnose(model: Model, samples: Samples) -> Diagnostics:
         how = "a long warm-up with dense adaptation" if samples.kernel.dense else "longer trajectories"
         notes.append(f"the first, short run did not converge; these draws come from {how}.")
     return Diagnostics(
-        warnings=(*interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree),
+        warnings=(*short, *interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree),
         notes=tuple(notes),
         max_rhat=found.max_rhat,
         min_ess=found.min_ess,

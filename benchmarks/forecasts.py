@@ -145,7 +145,7 @@ def _loss(law: Kappa, theta: dict[str, float], N: np.ndarray, D: np.ndarray, fac
 def _simulated(
     priors: dict[str, Any], factor: Any, generator: np.random.Generator
 ) -> tuple[Runs, Kappa, dict[str, float]]:
-    """One table; parameters that would put the floor above half of the loss of any language model are drawn again."""
+    """One table, with .5 % of Student-t noise, and the law and parameters it is from."""
     top = np.sqrt(BUDGETS[-1] / 120.0)
     law = Kappa().at(N=top, D=20.0 * top)
     theta = {name: float(prior.sample(generator, 1)[0]) for name, prior in priors.items()} | {"sigma": 0.005}
@@ -167,8 +167,11 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     )
     grouped = rows.groupby(["world", "away"])
     return grouped.agg(
-        tables=("covers", "size"), coverage=("covers", "mean"), without=("exact_covers", "mean"), wider=("wider", "median")
-    ).reset_index()  # fmt: skip
+        tables=("covers", "size"),
+        coverage=("covers", "mean"),
+        without=("exact_covers", "mean"),
+        wider=("wider", "median"),
+    ).reset_index()
 
 
 def main() -> None:

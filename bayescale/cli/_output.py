@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayescale.fits import Fit
 
-__all__ = ["emit", "progress_bar", "status", "warn"]
+__all__ = ["emit", "label", "progress_bar", "status", "warn"]
 
 
 def emit(document: Any, text: str, as_json: bool) -> None:
@@ -31,6 +31,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def label(verdict: str | None) -> str:
+    """What to print behind an answer that the table does not give alone."""
+    return "" if verdict in (None, "identified", "pinned") else f" ({verdict})"
 
 
 def warn(fit: Fit, command: str) -> None:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from bayescale.cli._arguments import assignments, quantity
-from bayescale.cli._output import emit, status, warn
+from bayescale.cli._output import emit, label, status, warn
 
 __all__ = ["add_arguments", "run"]
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale allocate`."""
     from bayescale.cli._cache import use_compilation_cache
-    from bayescale.fits import Fit
+    from bayescale.fits import Fit, allocation_verdicts
     from bayescale.intervals import quantiles
 
     use_compilation_cache()
@@ -34,10 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.group:
         fitted = fitted.of(**assignments(arguments.group, "--group", "corpus=c4"))
     made = fitted.allocation(arguments.flops)
+    verdicts = allocation_verdicts(fitted, arguments.flops)
     rows = [
         {"flops": float(budget)}
         | {name: quantiles(made[name].values[:, i]) for name in ("N", "D", "D_per_N", "loss")}
-        | {"flops_ratio": float(budget) / float(fitted.runs["C"].max())}
+        | {"flops_ratio": float(budget) / float(fitted.runs["C"].max()), "verdicts": verdicts[i]}
         for i, budget in enumerate(made["budget"].values)
     ]
     exponents = {symbol: quantiles(made[f"{symbol}_exponent"].values[:, 0]) for symbol in ("N", "D")}
@@ -56,18 +57,19 @@ def run(arguments: argparse.Namespace) -> int:
 def _text(rows: list[dict[str, Any]], exponents: dict[str, Any]) -> str:
     from bayescale.compute import format_quantity
 
-    lines = []
+    lines, first = [], rows[0]["verdicts"]
     for symbol, power in (("N", "a"), ("D", "b")):
-        lines.append(f"{symbol}* grows as C^{power}, {power} = {_band(exponents[symbol], lambda v: f'{v:.3f}')}")
+        shown = _band(exponents[symbol], lambda v: f"{v:.3f}")
+        lines.append(f"{symbol}* grows as C^{power}, {power} = {shown}{label(first.get(f'{symbol}_exponent'))}")
     for row in rows:
         lines.append(f"{row['flops']:.3g} FLOPs ({row['flops_ratio']:.3g} times the largest run)")
-        for name, label, show in (
+        for name, title, show in (
             ("N", "parameters", format_quantity),
             ("D", "tokens", format_quantity),
             ("D_per_N", "tokens per parameter", lambda v: f"{v:.3g}" if v < 1000 else f"{v:,.0f}"),
             ("loss", "loss, nats per token", lambda v: f"{v:.4f}"),
         ):
-            lines.append(f"  {label:<22}{_band(row[name], show)}")
+            lines.append(f"  {title:<22}{_band(row[name], show)}{label(row['verdicts'].get(name))}")
     return "\n".join(lines)
 
 

@@ -38,8 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "leave-group-out (one group of a data set at a time); default holdout",
     )  # fmt: skip
     parser.add_argument(
-        "--law", metavar="NAME", help="a law with its own priors, see `bayescale laws` (default: that of the prior set)"
-    )
+        "--law", metavar="NAME",
+        help="a law with its own priors, see `bayescale laws`, or auto, an average of laws (default: that of the prior "
+        "set)",
+    )  # fmt: skip
     parser.add_argument(
         "--procedures", default="nuts", metavar="A,B", help="what to score, see `bayescale procedures` (default nuts)"
     )
@@ -92,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _law(request: Request) -> str | None:
-    return request.named.law if request.named is not None else request.law
+    return request.named.law if request.law is None and request.named is not None else request.law
 
 
 def _request(arguments: argparse.Namespace) -> Request:

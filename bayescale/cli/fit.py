@@ -65,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SETTING=VALUE",
         help="any other setting of the procedure, see `bayescale procedures`: --set delta=1e-4",
     )
+    parser.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="print what each answer rests on, the table or the prior: contraction, power-scaling sensitivity, ridges",
+    )
     parser.add_argument("--out", metavar="FIT.nc", help="write the fit here, for forecast and allocate")
     parser.add_argument("--plots", metavar="FOLDER", help="write pictures of the fit here, PNG and PDF")
 
@@ -103,7 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
         from bayescale.cli._pictures import draw
 
         pictures = [str(path) for path in draw(fitted, pictures_to)]
-    lines = [repr(fitted), "", f"written: {saved}" if saved else "not saved: add --out fit.nc to forecast from it"]
+    asked = [""] + [_sensitivity(fitted)] * arguments.sensitivity
+    lines = [repr(fitted), *asked, f"written: {saved}" if saved else "not saved: add --out fit.nc to forecast from it"]
     emit(fit_document(fitted) | {"out": saved, "plots": pictures}, "\n".join([*lines, *pictures]), arguments.json)
     warn(fitted, "fit")
     return status(fitted)
@@ -179,6 +185,12 @@ def _positive(parse: Any, name: str, text: str) -> float:
         raise LawError(f"--reference {name}: {error}") from None
 
 
+def _sensitivity(fitted: Fit) -> str:
+    if fitted.rests_on is None:
+        return f"sensitivity: {fitted.kind} draws have no prior behind them\n"
+    return f"what each answer rests on (power-scaling sensitivity from .05 on counts):\n{fitted.rests_on!r}\n"
+
+
 def fit_document(fitted: Fit) -> dict[str, Any]:
     """A fit as the JSON document of the command line."""
     summary = fitted.summary()
@@ -198,6 +210,7 @@ def fit_document(fitted: Fit) -> dict[str, Any]:
         "table": fitted.record.table,
         "parameters": {str(name): {key: row.get(key) for key in PARAMETER_KEYS} for name, row in summary.iterrows()},
         "diagnostics": diagnostics,
+        "sensitivity": None if fitted.rests_on is None else fitted.rests_on.document(),
         "seconds": fitted.record.seconds,
         "versions": fitted.record.versions,
     }

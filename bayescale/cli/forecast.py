@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayescale.cli._arguments import assignments, quantity
-from bayescale.cli._output import emit, status, warn
+from bayescale.cli._output import emit, label, status, warn
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bayescale.fits import Fit
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,7 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     use_compilation_cache()
     fitted = Fit.load(arguments.fit)
     made = [fitted.forecast(targets, seed=arguments.seed) for targets in _targets(arguments, fitted)]
-    rows = [row for dataset in made for row in _rows(dataset)]
+    rows = [
+        row | {"verdict": verdict}
+        for dataset in made
+        for row, verdict in zip(_rows(dataset), _verdicts(fitted, dataset), strict=True)
+    ]
     document = {
         "law": fitted.law.name,
         "kind": fitted.kind,
@@ -88,6 +94,17 @@ def _agree(text: str, target: Mapping[str, Any]) -> None:
             )
 
 
+def _inputs(dataset: xr.Dataset) -> list[str]:
+    return [str(name) for name in dataset.coords if name not in ("run", "flops_ratio", "inside")]
+
+
+def _verdicts(fitted: Fit, dataset: xr.Dataset) -> list[str | None]:
+    """What the law's loss of each run rests on."""
+    from bayescale.fits import forecast_verdicts
+
+    return forecast_verdicts(fitted, {name: dataset[name].values for name in _inputs(dataset) if name != "loss"})
+
+
 def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     from bayescale.intervals import quantiles
 
@@ -95,7 +112,7 @@ def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     for place in range(dataset.sizes["run"]):
         one = dataset.isel(run=place)
         new = one["new_run_loss"].values
-        values = {name: one[name].item() for name in one.coords if name not in ("run", "flops_ratio", "inside")}
+        values = {name: one[name].item() for name in _inputs(dataset)}
         inputs = {name: value if isinstance(value, str) else float(value) for name, value in values.items()}
         none = dict.fromkeys(quantiles([0.0, 1.0]))
         rows.append(
@@ -121,8 +138,8 @@ def _text(rows: list[dict[str, Any]]) -> str:
         reach = row["extrapolation"]
         where = "inside the table" if reach["inside"] else "outside the table"
         lines.append(f"{inputs}: {where}, {reach['flops_ratio']:.3g} times its largest FLOPs")
-        for name, label in (("mean_loss", "the law"), ("new_run_loss", "a new run")):
-            lines.append(f"  {label:<10}{_band(row[name])}")
+        for name, title in (("mean_loss", "the law"), ("new_run_loss", "a new run")):
+            lines.append(f"  {title:<10}{_band(row[name])}{label(row['verdict'])}")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """Whether forecasts hold, by backtests on runs that are known; whether the software is right, by simulation."""
 
+from bayescale.evaluation._average import AverageOfLaws
 from bayescale.evaluation._backtest import backtest
 from bayescale.evaluation._fitted import Fitted, HuberBootstrap
 from bayescale.evaluation._folds import Design
@@ -9,6 +10,7 @@ from bayescale.evaluation._result import Backtest
 from bayescale.evaluation.sbc import Calibration, calibrate
 
 __all__ = [
+    "AverageOfLaws",
     "Backtest",
     "Calibration",
     "Design",

@@ -119,9 +119,9 @@ def _ask(forecaster: Forecaster, fold: Fold, seed: int) -> _Answer:
         points = _points(made, fold)
     except BayescaleError as error:
         nothing = dict.fromkeys(SCORES, np.nan)
-        return _Answer(row | nothing | {"seconds": np.nan, "warnings": (), "refused": str(error)}, None)
+        return _Answer(row | nothing | {"seconds": np.nan, "warnings": (), "weights": {}, "refused": str(error)}, None)
     row |= {name: float(points[name].mean()) for name in SCORES}
-    row |= {"seconds": made.seconds, "warnings": made.warnings, "refused": ""}
+    row |= {"seconds": made.seconds, "warnings": made.warnings, "weights": dict(made.weights), "refused": ""}
     return _Answer(row, points.assign(**keys))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class Draws:
         Reasons not to trust the forecast.
     seconds : float
         What it took.
+    weights : mapping of str to float
+        What each law counts for in an average of laws; empty for a forecast by one.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class Draws:
     loss: np.ndarray
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         values = np.asarray(self.loss, dtype=np.float64)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bayescale.averaging import Averaging, candidates
 from bayescale.comparison._plan import Plan, chosen, columns_needed
 from bayescale.errors import FitError
+from bayescale.evaluation._average import AverageOfLaws
 from bayescale.evaluation._fitted import Fitted, HuberBootstrap
 from bayescale.evaluation._forecaster import Forecaster
 from bayescale.evaluation._prior_set import WithPriorSet
@@ -52,7 +54,8 @@ class Request:
     @property
     def named(self) -> PriorSet | None:
         """The prior set of nuts; None where a law or a noise is named in its place."""
-        if self.prior_set is None and (self.law is not None or self.noise is not None):
+        instead = self.noise is not None or (self.law is not None and self.law not in AVERAGES)
+        if self.prior_set is None and instead:
             return None
         return load(self.prior_set or DEFAULT_PRIOR_SET)
 
@@ -70,9 +73,27 @@ class Request:
 
 Maker = Callable[[Request], Forecaster]
 
+
+def _auto(request: Request) -> Forecaster:
+    """The average of laws; ``--set auto.weights=stacking`` and the like say how."""
+    if request.noise is not None:
+        raise FitError(
+            f"--law auto takes the noise of its prior set, and {request.noise} was given: leave one of them out"
+        )
+    other = [name for name in request.settings if name not in ("auto", NUTS.name)]
+    if other or _named(request.procedures) != (NUTS.name,):
+        raise FitError("--law auto averages posteriors: it takes the procedure nuts, and settings of nuts and of auto")
+    prior_set = load(request.prior_set or DEFAULT_PRIOR_SET)
+    averaging = Averaging.parse(request.settings.get("auto", {}))
+    candidates(prior_set, averaging.laws, averaging.prior)  # what cannot be averaged is refused before any fit
+    draws = {} if request.draws is None else {"draws": request.draws}
+    sampler = parse_settings(NUTS, draws | dict(request.settings.get(NUTS.name, {})))
+    return AverageOfLaws(prior_set, averaging, sampler)
+
+
 # What `--law` names beside the laws; an entry here is all that a new one needs. Each is given the whole request and
 # makes one forecaster, which re-learns what it knows of other tables without the groups it is told.
-AVERAGES: dict[str, Maker] = {}
+AVERAGES: dict[str, Maker] = {"auto": _auto}
 BASELINES: dict[str, Callable[[], Forecaster]] = {"huber-bootstrap": HuberBootstrap}
 
 

@@ -38,8 +38,8 @@ class Backtest:
         One row a forecaster, fold and test run: ``forecaster, dataset, group, at, part, row, N, D, C, loss``, the
         quantiles ``q005 ... q995`` of a new run, and the scores of `score_points`.
     folds : pandas.DataFrame
-        One row a forecaster and fold: the means of the scores; ``seconds``, ``warnings``, and ``refused``, the reason
-        where there is no forecast.
+        One row a forecaster and fold: the means of the scores; ``seconds``, ``warnings``, ``weights`` of the laws of
+        an average, and ``refused``, the reason where there is no forecast.
     skipped : tuple of Skipped
         Folds that the table does not allow.
     """
@@ -207,6 +207,7 @@ class Backtest:
             plain |= {one: row[one] for one in ("compute_ratio", "ladder", *SCORES)} | {"pit": pits.get(key, [])}
             plain |= {"baseline": other, "difference": _less(row, other), "seconds": row["seconds"]}
             plain |= {"refused": row["refused"] or None, "warnings": list(row["warnings"])}
+            plain |= {"weights": row["weights"] or None}
             rows.append(plain)
         return rows
 

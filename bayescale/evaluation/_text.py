@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from bayescale.comparison._text import _grid
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def describe(made: Backtest) -> str:
     lines += [*_grid(rows), ""]
     lines += _against(made)
     lines += _pit(made)
+    lines += _weights(made)
     lines += _worst(made)
     lines += _doubts(made)
     return "\n".join(lines)
@@ -88,6 +91,17 @@ def _pit(made: Backtest) -> list[str]:
         if narrower:
             text = f"{name}: the 90 % band does not widen with k on {', '.join(narrower)}"
             lines.append(fill(text, WIDTH, subsequent_indent="  "))
+    return [*lines, ""] if lines else []
+
+
+def _weights(made: Backtest) -> list[str]:
+    """What each law counted for in averages of laws: the mean over folds, and the range."""
+    lines = []
+    for name in made.forecasters:
+        folds = pd.DataFrame([row for row in made.of(name)["weights"] if row])
+        shares = [f"{law} {folds[law].mean():.2f} ({folds[law].min():.2f} to {folds[law].max():.2f})" for law in folds]
+        if shares:
+            lines.append(fill(f"{name}: mean weight of {', '.join(shares)}", WIDTH, subsequent_indent="  "))
     return [*lines, ""] if lines else []
 
 

@@ -19,11 +19,14 @@ from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
 from bayescale.fits import _storage
 from bayescale.fits._group import group_runs, one_group, refuse_groups
-from bayescale.fits._labels import labelled, one_by_one, target_columns, with_derived
+from bayescale.fits._labels import one_by_one, target_columns
+from bayescale.fits._log_densities import has_prior
 from bayescale.fits._record import KINDS, Record
+from bayescale.fits._sensitivity import Sensitivity, sensitivity
 from bayescale.fits._summary import Summary, describe, summarise
+from bayescale.fits._tree import as_named, tree_groups
+from bayescale.fits._widened import widened
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
-from bayescale.grouping import gathered
 from bayescale.laws import Law, get
 from bayescale.model import Model
 from bayescale.runs import Runs
@@ -31,7 +34,6 @@ from bayescale.runs import Runs
 __all__ = ["Fit"]
 
 ATTRIBUTE = "bayescale"
-LOSSES = ("mean_loss", "new_run_loss")
 
 
 class Fit:
@@ -89,22 +91,7 @@ class Fit:
         """
         if record.kind not in KINDS:
             raise FitError(f"the kind of a fit is one of {', '.join(KINDS)}; got {record.kind!r}")
-        model = Model.from_spec(record.model) if record.model else None
-        of = {} if model is None else model.groups_of
-        drawn = with_derived(law, gathered(theta, of), of)
-        read = ("N", "D", "C", *law.inputs, *(model.columns if model else ()), *law.table_columns(runs.table))
-        read = (*read, *(column for groups in of.values() for column in groups.over))
-        inputs = [name for name in dict.fromkeys(read) if name in runs.table]
-        groups = {
-            record.kind: _storable(labelled(drawn, of)),
-            "observed_data": runs.table[["loss"]],
-            "constant_data": _storable(runs.table[inputs]),
-        }
-        if stats:
-            groups["sample_stats"] = labelled(stats)
-        if estimate is not None:
-            one = {name: np.full((1, 1), value) for name, value in estimate.items()}
-            groups["point"] = _storable(labelled(with_derived(law, one, {})))
+        groups = tree_groups(record, law, theta, runs, stats=stats, estimate=estimate)
         tree = xr.DataTree.from_dict(groups)
         tree.attrs[ATTRIBUTE] = json.dumps(record.document())
         return cls(tree)
@@ -140,14 +127,14 @@ class Fit:
     @property
     def draws(self) -> xr.Dataset:
         """All draws, parameters and derived quantities, over (chain, draw); attributes ``law, kind, warnings``."""
-        return _as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
+        return as_named(self.tree[self.kind].to_dataset()).assign_attrs(self._attrs())
 
     @cached_property
     def estimate(self) -> dict[str, float] | None:
         """What the whole table gives, for every parameter and derived quantity; None for a posterior."""
         if "point" not in self.tree.children:
             return None
-        point = _as_named(self.tree["point"].to_dataset())
+        point = as_named(self.tree["point"].to_dataset())
         return {str(name): float(point[name].values.item()) for name in point.data_vars}
 
     @cached_property
@@ -166,7 +153,7 @@ class Fit:
     @cached_property
     def runs(self) -> Runs:
         """The table that was fitted: the loss, and the columns that the law and the noise read."""
-        groups = (_as_named(self.tree["constant_data"].to_dataset()), self.tree["observed_data"].to_dataset())
+        groups = (as_named(self.tree["constant_data"].to_dataset()), self.tree["observed_data"].to_dataset())
         arrays = {str(name): group[name].values for group in groups for name in group.data_vars}
         return Runs.from_arrays(**arrays, source=self.record.table["source"])
 
@@ -186,6 +173,26 @@ class Fit:
     def summary(self) -> Summary:
         """Mean, sd, quantiles, R-hat and effective sample sizes of every parameter and derived quantity."""
         return summarise(self)
+
+    def sensitivity(self, budgets: Any = ()) -> Sensitivity:
+        """What each answer rests on, the table or the prior; see `bayescale.fits.Sensitivity`.
+
+        Parameters
+        ----------
+        budgets : array_like (budget,)
+            Training FLOPs; ``N``, ``D`` and ``loss`` of their compute-optimal runs are judged too.
+
+        Raises
+        ------
+        FitError, TargetError
+            The draws are no posterior's; budgets are given, and the law does not split them.
+        """
+        return sensitivity(self, budgets)
+
+    @cached_property
+    def rests_on(self) -> Sensitivity | None:
+        """`sensitivity` of all parameters; None where no prior stands behind the draws."""
+        return sensitivity(self) if has_prior(self) else None
 
     def forecast(self, targets: Mapping[str, Any] | pd.DataFrame | Runs, seed: int = 0) -> xr.Dataset:
         """Loss of runs that have not been trained.
@@ -215,7 +222,7 @@ class Fit:
             path = self.path(columns["C"], seed).rename(budget="run")
             return path.drop_vars(("N", "D")).rename_vars(run="C").assign_coords(C=("run", path["run"].values))
         made = forecast(self.law, self.model, self.theta, columns, self.runs, seed)
-        made = self._with_discrepancy(made, "C", seed)
+        made = widened(self, made, "C", seed)
         if isinstance(targets, Runs) and "loss" in targets:
             made = made.assign_coords(loss=("run", targets["loss"]))
         return made.assign_attrs(self._attrs())
@@ -223,8 +230,7 @@ class Fit:
     def of(self, **labels: str) -> Fit:
         """The fit of one group: ``fit.of(corpus="c4")`` for a fit whose parameters differ by corpus.
 
-        All questions can be asked of it. A group that was not in the table is answered from the level and the spread of
-        those that were.
+        A group that was not in the table is answered from the level and the spread of those that were.
 
         Raises
         ------
@@ -232,37 +238,26 @@ class Fit:
             The labels do not settle every parameter.
         """
         if self.model is None or not self.model.groups:
-            raise FitError("this fit has no groups to choose from: its parameters are the same for all runs")
+            raise FitError("this fit has no groups to choose from: all runs have the same parameters")
         theta = one_group(self.model, self.theta, labels, self.record.seed)
-        shape, single = tuple(self.draws.sizes[dim] for dim in ("chain", "draw")), self.model.single()
-        drawn = {name: theta[name].reshape(shape) for name in single.priors}
+        single, sizes = self.model.single(), self.draws.sizes
+        drawn = {name: theta[name].reshape(sizes["chain"], sizes["draw"]) for name in single.priors}
         stats = {str(name): values.values for name, values in self.tree["sample_stats"].data_vars.items()}
-        record, runs = replace(self.record, model=single.spec()), group_runs(self.runs, labels)
-        return Fit.assemble(record, self.law, drawn, runs, stats)
+        record = replace(self.record, model=single.spec())
+        return Fit.assemble(record, self.law, drawn, group_runs(self.runs, labels), stats)
 
     def path(self, budgets: Any, seed: int = 0) -> xr.Dataset:
         """Loss along the compute-optimal path, over (sample, budget); see `bayescale.forecast.forecast_path`."""
         refuse_groups(self.model)
         self.law.check_targets(("C",), self.theta)
         made = forecast_path(self.law, self.model, self.theta, budgets, self.runs, seed)
-        return self._with_discrepancy(made, "budget", seed).assign_attrs(self._attrs())
-
-    def _with_discrepancy(
-        self, made: xr.Dataset, compute: str, seed: int, losses: tuple[str, ...] = LOSSES
-    ) -> xr.Dataset:
-        """Losses with what the law may be wrong by at that compute; as they are for a law taken at its word."""
-        if self.ladder is None or self.model is None or self.model.discrepancy is None:
-            return made
-        size, targets = made.sizes["sample"], made[compute]
-        offsets = self.model.discrepancy.offsets(self.ladder, targets.values, size, seed)
-        factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
-        return made.assign({name: made[name] * factors for name in losses})
+        return widened(self, made, "budget", seed).assign_attrs(self._attrs())
 
     def allocation(self, budgets: Any) -> xr.Dataset:
         """Compute-optimal N, D, tokens per parameter, loss and exponents, over (sample, budget)."""
         refuse_groups(self.model)
         made = allocate(self.law, self.theta, budgets)
-        return self._with_discrepancy(made, "budget", 0, ("loss",)).assign_attrs(self._attrs())
+        return widened(self, made, "budget", 0, ("loss",)).assign_attrs(self._attrs())
 
     def isoflop_curves(self, budgets: Any) -> xr.Dataset:
         """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""
@@ -302,15 +297,3 @@ class Fit:
 
     def __repr__(self) -> str:
         return describe(self)
-
-
-# A tree takes no "/" in a name, and columns are called such things as optimizer/batch_size.
-SLASH = "\N{DIVISION SLASH}"
-
-
-def _storable(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.rename({name: str(name).replace("/", SLASH) for name in dataset.data_vars if "/" in str(name)})
-
-
-def _as_named(dataset: xr.Dataset) -> xr.Dataset:
-    return dataset.rename({name: str(name).replace(SLASH, "/") for name in dataset.data_vars if SLASH in str(name)})

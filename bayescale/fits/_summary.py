@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayescale.fits._judge import CONFLICT, PRIOR
 from bayescale.fits._record import KINDS
 from bayescale.inference.convergence import convergence
 from bayescale.intervals import interval
@@ -22,25 +24,36 @@ class Summary(pd.DataFrame):
 
     Columns: ``estimate`` (what the whole table gives; not for a posterior), ``mean, sd, q05, q25, median, q75, q95``,
     and ``rhat, ess_bulk, ess_tail`` (NaN unless the draws are a Markov chain's). Slices and copies are plain
-    DataFrames.
+    DataFrames. Printed, a row of which the answer rests on the prior says so at its end.
     """
 
-    _metadata = ["verdict"]  # noqa: RUF012  (pandas reads it from the class)
+    _metadata = ["verdict", "labels"]  # noqa: RUF012  (pandas reads it from the class)
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
     def __repr__(self) -> str:
-        return f"{self.verdict}\n{pd.DataFrame(self).to_string(float_format=_number)}"
+        return f"{self.verdict}\n{labelled(pd.DataFrame(self), self.labels).to_string(float_format=_number)}"
 
     def _repr_html_(self) -> str:
-        table = pd.DataFrame(self).to_html(float_format=_number)
+        table = labelled(pd.DataFrame(self), self.labels).to_html(float_format=_number)
         return f"<pre>{escape(self.verdict)}</pre>{table}"
 
 
 def _number(value: float) -> str:
     return f"{value:.4g}"
+
+
+def labels(fit: Fit) -> dict[str, str]:
+    """The verdict on each parameter and derived quantity that rests on the prior or quarrels with it."""
+    found = {} if fit.rests_on is None else fit.rests_on.verdicts
+    return {name: verdict for name, verdict in found.items() if verdict in (PRIOR, CONFLICT)}
+
+
+def labelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """The table with the labels of its rows at their end, if it has any."""
+    return table.assign(**{"": [labels.get(str(name), "") for name in table.index]}) if labels else table
 
 
 def verdict(fit: Fit) -> str:
@@ -72,7 +85,7 @@ def summarise(fit: Fit) -> Summary:
             }
         )
     summary = Summary(pd.DataFrame.from_dict(rows, orient="index").astype(float))
-    summary.verdict = verdict(fit)
+    summary.verdict, summary.labels = verdict(fit), labels(fit)
     return summary
 
 
@@ -95,8 +108,9 @@ def describe(fit: Fit) -> str:
         "bootstrap": ["estimate", "sd", "q05", "median", "q95"],
         "point": ["estimate"],
     }[fit.kind]
-    summary = pd.DataFrame(fit.summary())
-    lines += ["", summary[[column for column in columns if column in summary]].to_string(float_format=_number)]
+    summary = fit.summary()
+    shown = pd.DataFrame(summary)[[column for column in columns if column in summary]]
+    lines += ["", labelled(shown, summary.labels).to_string(float_format=_number)]
     if record.model and fit.kind == "posterior":
         lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in record.model["priors"].items())]
     measures = fit.diagnostics.measures
@@ -108,5 +122,7 @@ def describe(fit: Fit) -> str:
             f"before the data, the priors put the loss of the run with the most compute between {before['q05']:.3g} "
             f"and {before['q95']:.3g} (90 %); observed {before['observed']:.4g}"
         )
+    if fit.rests_on is not None and fit.rests_on.short:
+        lines.append(f"{PRIOR}: {fit.rests_on.short}")
     lines += [f"note: {note}" for note in (*table["warnings"], *fit.diagnostics.notes)]
     return "\n".join(lines)

@@ -62,7 +62,7 @@ class NUTS(Procedure):
         """
         self.model = model = self.model.on(runs)
         samples = draw(model, runs, self.settings, seed, progress)
-        verdict = diagnose(model, samples)
+        verdict = diagnose(model, samples, len(runs))
         verdict = replace(verdict, notes=(*verdict.notes, *_remarks(model, samples, model.data(runs))))
         record = self.record(runs, seed, samples.seconds, verdict, _before(model, runs))
         if model.discrepancy is not None:

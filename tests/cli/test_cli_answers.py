@@ -27,7 +27,7 @@ class TestForecast:
         said = run("forecast", fit_file, "--at", "N=70B,D=1.4T", "--json")
         assert said.status == 0, said.err
         (row,) = said.document["forecasts"]
-        assert set(row) == {"inputs", "mean_loss", "new_run_loss", "extrapolation"}
+        assert set(row) == {"inputs", "mean_loss", "new_run_loss", "extrapolation", "verdict"}
         assert row["inputs"] == {"N": 7e10, "D": 1.4e12, "C": pytest.approx(5.88e23)}
         assert set(row["mean_loss"]) == set(row["new_run_loss"]) == QUANTILES
         assert in_order(row["mean_loss"])

@@ -59,6 +59,19 @@ class TestEndToEnd:
         # the result is written all the same
         assert Fit.load(out) == one_size_fit
 
+    def test_what_the_answers_rest_on(
+        self, run: Any, one_size_fit: Fit, table: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bayescale.procedures.fit", lambda *_, **__: one_size_fit)
+        rows = {row["quantity"]: row for row in run("fit", table, "--json").document["sensitivity"]["quantities"]}
+        assert set(rows) >= PARAMETERS
+        assert set(rows["alpha"]) == {"quantity", "contraction", "prior", "likelihood", "verdict"}
+        assert rows["N_exponent"]["verdict"] == rows["alpha"]["verdict"] == "prior-dominated"
+        plain, asked = run("fit", table).out, run("fit", table, "--sensitivity").out
+        assert "contraction  prior" not in plain
+        assert "what each answer rests on" in asked
+        assert "ridge: E and a (rank correlation -" in asked
+
 
 class TestFlags:
     """What reaches the library."""

@@ -1,0 +1,139 @@
+"""Draws from many small posteriors at a time: importance sampling from Student-t pieces that are adapted twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from bayescale.curves._modes import Peaks, find_peaks
+from bayescale.curves._posterior import Posterior
+
+__all__ = ["Draws", "draw"]
+
+PROPOSED = 256
+ROUNDS = 2
+DOF = 5.0
+# shares of the piece that has the moments of the last round, and of the modes
+ADAPTED = 0.6
+# moments are taken with weights flattened until at least so many draws carry them
+LEAST_EFFECTIVE = 40.0
+WIDENED = 1.1
+
+
+class Draws(NamedTuple):
+    """Equally weighted draws of each curve's posterior.
+
+    Attributes
+    ----------
+    z : array (curve, draw, size)
+        Coordinates.
+    log_evidence : array (curve,)
+        Log marginal likelihood.
+    effective : array (curve,)
+        Effective number among the PROPOSED that the draws were taken from.
+    """
+
+    z: np.ndarray
+    log_evidence: np.ndarray
+    effective: np.ndarray
+
+
+def draw(posterior: Posterior, curves: int, kept: int, generator: np.random.Generator) -> Draws:
+    """Sample the posterior of each curve.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of one law.
+    curves : int
+        How many curves it has.
+    kept : int
+        Draws of each.
+    generator : Generator
+        The same generator gives the same draws.
+    """
+    pieces = find_peaks(posterior, curves, generator)
+    which = np.repeat(np.arange(curves), PROPOSED)
+    for remaining in reversed(range(ROUNDS + 1)):
+        z = _proposed(pieces, generator)
+        potential = posterior.potential(z.reshape(-1, posterior.size), which).reshape(curves, PROPOSED)
+        log_ratio = -potential - 0.5 * posterior.size * np.log(2.0 * np.pi) - _log_proposal(pieces, z)
+        if remaining:
+            pieces = _adapted(pieces, z, log_ratio, first=remaining == ROUNDS)
+    weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    log_evidence = logsumexp(log_ratio, axis=1) - np.log(PROPOSED)
+    places = (np.arange(kept) + generator.random((curves, 1))) / kept
+    cumulative = np.cumsum(weights, axis=1)
+    chosen = np.array([np.searchsorted(row, at) for row, at in zip(cumulative, places, strict=True)])
+    chosen = np.minimum(chosen, PROPOSED - 1)
+    return Draws(np.take_along_axis(z, chosen[..., None], axis=1), log_evidence, 1.0 / (weights**2).sum(axis=1))
+
+
+def _proposed(pieces: Peaks, generator: np.random.Generator) -> np.ndarray:
+    """Draws (curve, proposal, size), dealt out over the pieces by their shares."""
+    curves, count, size = pieces.centre.shape
+    ends = np.cumsum(np.exp(pieces.log_share), axis=1)
+    places = (np.arange(PROPOSED) + 0.5) / PROPOSED
+    piece = np.minimum((places[None, :, None] > ends[:, None, :]).sum(axis=2), count - 1)
+    normal = generator.standard_normal((curves, PROPOSED, size))
+    normal /= np.sqrt(generator.chisquare(DOF, (curves, PROPOSED)) / DOF)[..., None]
+    curve = np.arange(curves)[:, None]
+    return pieces.centre[curve, piece] + np.einsum("cpij,cpj->cpi", pieces.root[curve, piece], normal)
+
+
+def _log_proposal(pieces: Peaks, z: np.ndarray) -> np.ndarray:
+    """Log density (curve, proposal) of the mixture of Student-t pieces."""
+    size = z.shape[-1]
+    parts = []
+    for k in range(pieces.centre.shape[1]):
+        root = pieces.root[:, k]
+        apart = np.linalg.solve(root, np.swapaxes(z - pieces.centre[:, k, None], 1, 2))
+        log_volume = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+        kernel = -0.5 * (DOF + size) * np.log1p((apart**2).sum(axis=1) / DOF)
+        parts.append((pieces.log_share[:, k] - log_volume)[:, None] + kernel)
+    constant = gammaln((DOF + size) / 2.0) - gammaln(DOF / 2.0) - 0.5 * size * np.log(DOF * np.pi)
+    return logsumexp(parts, axis=0) + constant
+
+
+def _flattened(log_ratio: np.ndarray) -> np.ndarray:
+    """Weights raised to the largest power up to 1 that leaves LEAST_EFFECTIVE draws, curve by curve."""
+    centred = log_ratio - log_ratio.max(axis=1, keepdims=True)
+    low, high = np.zeros(len(centred)), np.ones(len(centred))
+
+    def weights(power: np.ndarray) -> np.ndarray:
+        raised = np.exp(power[:, None] * centred)
+        return raised / raised.sum(axis=1, keepdims=True)
+
+    def few(power: np.ndarray) -> np.ndarray:
+        return 1.0 / (weights(power) ** 2).sum(axis=1) < LEAST_EFFECTIVE
+
+    whole = ~few(high)
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        too_few = few(middle)
+        low, high = np.where(too_few, low, middle), np.where(too_few, middle, high)
+    return weights(np.where(whole, 1.0, low))
+
+
+def _adapted(pieces: Peaks, z: np.ndarray, log_ratio: np.ndarray, first: bool) -> Peaks:
+    """The pieces with one more, or another first one, that has the moments of the weighted draws."""
+    weights = _flattened(log_ratio)
+    mean = np.einsum("cp,cpi->ci", weights, z)
+    centred = z - mean[:, None]
+    covariance = WIDENED * np.einsum("cp,cpi,cpj->cij", weights, centred, centred)
+    root = np.linalg.cholesky(covariance + 1e-4 * np.eye(z.shape[-1]))
+    if first:
+        shares = np.concatenate(
+            [np.full((len(z), 1), np.log(ADAPTED)), pieces.log_share + np.log(1.0 - ADAPTED)], axis=1
+        )
+        return Peaks(
+            np.concatenate([mean[:, None], pieces.centre], axis=1),
+            np.concatenate([root[:, None], pieces.root], axis=1),
+            shares,
+        )
+    centre, roots = pieces.centre.copy(), pieces.root.copy()
+    centre[:, 0], roots[:, 0] = mean, root
+    return Peaks(centre, roots, pieces.log_share)

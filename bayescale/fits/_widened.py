@@ -1,0 +1,29 @@
+"""Losses that allow for what the law may be wrong by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from bayescale.fits._fit import Fit
+
+__all__ = ["widened"]
+
+LOSSES = ("mean_loss", "new_run_loss")
+
+
+def widened(fit: Fit, made: xr.Dataset, compute: str, seed: int, losses: tuple[str, ...] = LOSSES) -> xr.Dataset:
+    """Losses over (sample, ..) times what the law may be off by at that compute; as
+    they are where it is taken at its word.
+
+    `compute` names the coordinate with the FLOPs.
+    """
+    if fit.ladder is None or fit.model is None or fit.model.discrepancy is None:
+        return made
+    targets = made[compute]
+    offsets = fit.model.discrepancy.offsets(fit.ladder, targets.values, made.sizes["sample"], seed)
+    factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
+    return made.assign({name: made[name] * factors for name in losses})

@@ -1,0 +1,60 @@
+"""Forecasts of a table of curves, cross-fitted by family, and how each law does alone.
+
+    python -m benchmarks.curves TASKS.csv.gz --family family
+
+TASKS is what `bayescale curves` takes, with the known y of the targets in it. Prints, for each family, the root mean
+squared log error of the posterior median of each law with its discrepancy, and of the mixture; and the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import pandas as pd
+
+from bayescale.cli._cache import use_compilation_cache
+from bayescale.curves import CurvePriors, forecast_curves, read_tasks
+from bayescale.curves._bands import distances, sample_bands
+from bayescale.curves._shapes import SHAPES
+from bayescale.curves._thinning import thinned
+
+
+def laws_alone(tasks: list, priors: CurvePriors, seed: int) -> pd.DataFrame:
+    """Task by law: root mean squared log error of the posterior median."""
+    rows, origin = thinned(tasks)
+    at = distances(tasks, origin)
+    bands, _ = sample_bands(tasks, rows, at, priors.discrepancy, seed, None)
+    found = []
+    for place, task in enumerate(tasks):
+        grid, first = np.unique(at[place], return_index=True)
+        u, log_y = np.log(task.at) - origin.log_x[place], np.log(task.truth) - origin.log_y[place]
+        medians = [np.interp(u, grid, np.median(law, axis=0)[first]) for law in bands.location[place]]
+        found.append([np.sqrt(np.nanmean((median - log_y) ** 2)) for median in medians])
+    return pd.DataFrame(found, columns=list(SHAPES))
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tasks")
+    parser.add_argument("--family")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    use_compilation_cache()
+    tasks = read_tasks(arguments.tasks, arguments.family)
+    began = time.perf_counter()
+    made = forecast_curves(tasks, cross_fit=True, seed=arguments.seed)
+    print(f"{len(tasks)} tasks, cross-fitted: {time.perf_counter() - began:.0f} s")
+    table = laws_alone(tasks, CurvePriors.published(), arguments.seed)
+    truth = np.concatenate([task.truth for task in tasks])
+    squared = np.log(made.table.q500 / truth) ** 2
+    names = [task.name for task in tasks]
+    table["mixture"] = np.sqrt(squared.groupby(made.table.task).mean().loc[names].to_numpy())
+    table["family"] = [task.family for task in tasks]
+    print(table.groupby("family").mean().assign(tasks=table.groupby("family").size()).round(4).to_string())
+
+
+if __name__ == "__main__":
+    main()

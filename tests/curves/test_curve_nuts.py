@@ -1,0 +1,60 @@
+"""Importance sampling of curves against NUTS on the same density: an independent sampler, on a sample of curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayescale._float64 import jax, jnp
+from bayescale.curves import Discrepancy, read_tasks
+from bayescale.curves._bands import _at_targets
+from bayescale.curves._discrepancy import Rows, log_densities
+from bayescale.curves._posterior import BEFORE, Posterior
+from bayescale.curves._sampling import draw
+from bayescale.curves._shapes import SHAPES
+from bayescale.curves._thinning import thinned
+
+
+def sampled_by_nuts(posterior: Posterior, curve: int) -> np.ndarray:
+    """1,000 draws of one curve's posterior, (draw, size)."""
+    from numpyro.infer import MCMC, NUTS
+
+    settings = posterior.settings
+    rows = jax.tree.map(lambda array: jnp.asarray(array[curve : curve + 1]), posterior.rows)
+
+    def potential(z: Any) -> Any:
+        law = SHAPES[posterior.law].log_value(z[BEFORE:], rows.u[0])
+        residuals = rows.log_y[0] - settings.level * z[0] - law
+        scales = settings.locations + settings.scales * z[1:BEFORE]
+        return 0.5 * jnp.sum(z**2) - log_densities(residuals[None], scales[None], Rows(*rows), settings)[0]
+
+    sampler = MCMC(
+        NUTS(potential_fn=potential, dense_mass=True, target_accept_prob=0.9),
+        num_warmup=600,
+        num_samples=1000,
+        progress_bar=False,
+    )
+    sampler.run(jax.random.key(0), init_params=jnp.zeros(posterior.size))
+    return np.asarray(sampler.get_samples())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["m2", "m4"])
+def test_forecasts_are_those_of_nuts(curves_table: pd.DataFrame, law: str) -> None:
+    tasks = read_tasks(curves_table)[:3]
+    rows, _ = thinned(tasks)
+    posterior = Posterior(law, rows, Discrepancy())
+    at = np.tile(np.log([1.3, 3.0]), (3, 1))
+    kept = draw(posterior, 3, 2000, np.random.default_rng(0)).z
+    ours, _, _ = _at_targets(posterior, kept, at)
+    for curve in range(3):
+        theirs = sampled_by_nuts(posterior, curve)
+        z = np.repeat(theirs[None], 3, axis=0)
+        reference = _at_targets(posterior, z, at)[0][curve]
+        sd = reference.std(axis=0)
+        # 256 proposals of which tens are effective, against about 300 effective draws
+        assert (np.abs(ours[curve].mean(axis=0) - reference.mean(axis=0)) < 0.5 * sd).all()
+        assert (np.abs(np.log(ours[curve].std(axis=0) / sd)) < 0.4).all()
