@@ -96,9 +96,9 @@ def sensitivity(fit: Fit, budgets: Any = ()) -> Sensitivity:
     """
     judge = Judge(fit)
     posterior = {str(name): fit.draws[name].values.ravel() for name in fit.draws.data_vars}
-    table = judge.table(
-        posterior, {name: np.asarray(values) for name, values in with_derived(fit.law, judge.prior, {}).items()}
-    )
+    one_chain = {name: np.asarray(values)[None] for name, values in judge.prior.items()}
+    prior = {name: np.ravel(values) for name, values in with_derived(fit.law, one_chain, {}).items()}
+    table = judge.table(posterior, prior)
     asked = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
     if asked.size:
         table = pd.concat([table, *judge.allocations(asked, ("N", "D", "loss"))])
