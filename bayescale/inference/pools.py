@@ -209,7 +209,7 @@ class Pools:
         return spread * (units - mean) + together * mean, log_slope
 
     def _together(self, name: str, values: Any, hyper: Mapping[str, Any]) -> tuple[Any, Any]:
-        """For each group, of those it shares a deviation with: sd of the mean times the root of the count, and mean."""
+        """Sd of the mean of what each group shares a deviation with, times the root of its number; and that mean."""
         pool = self.model.pools[name]
         if pool.shared is None:
             return hyper["spread"], values
