@@ -77,13 +77,13 @@ def compare_laws(
 
     Examples
     --------
-    >>> import bayescale
-    >>> from bayescale.comparison import compare_laws
-    >>> from bayescale.inference.sampler import Sampler
-    >>> toy = bayescale.datasets.load("toy", where="sweep == 'isoflop'")
-    >>> made = compare_laws(toy, ["chinchilla", "power-C"], sampler=Sampler(draws=250))
+    >>> C = np.geomspace(1e18, 1e22, 12)
+    >>> off = 0.003 * np.tile([1.0, -1.0, -1.0, 1.0], 3)
+    >>> runs = {"C": C, "loss": (1.8 + 0.6 * (C / 1.2e20) ** -0.16) * np.exp(off)}
+    >>> laws = ["power-C-no-floor", "power-C"]
+    >>> made = compare_laws(runs, laws, noise="normal", sampler=Sampler(draws=250, fallback=False))
     >>> made.table.index[0]
-    'chinchilla'
+    'power-C'
     """
     names = tuple(dict.fromkeys(laws))
     if not names:

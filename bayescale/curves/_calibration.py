@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import lgamma, log, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +145,4 @@ def log_density(mixture: Components, log_y: Any, dof: int) -> Any:
 
 
 def _log_constant(dof: int) -> float:
-    from math import lgamma, log, pi
-
     return lgamma(0.5 * (dof + 1)) - lgamma(0.5 * dof) - 0.5 * log(dof * pi)

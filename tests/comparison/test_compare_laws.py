@@ -10,7 +10,7 @@ import pytest
 
 from bayescale.comparison import LawComparison, _loo, compare_laws
 from bayescale.comparison._laws import LawAnswer
-from bayescale.comparison._loo import LeaveOneOut, good_k, leave_one_out, log_likelihood
+from bayescale.comparison._loo import LeaveOneOut, leave_one_out, log_likelihood
 from bayescale.errors import FitError, LawError
 from bayescale.fits import Fit
 from bayescale.inference.sampler import Sampler
@@ -58,15 +58,16 @@ def test_log_likelihood_is_that_of_the_model(sound: Fit) -> None:
     np.testing.assert_allclose(each[0, 7], expected, rtol=1e-9)
 
 
-def test_importance_sampling_against_refits(sound: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
-    smoothed = leave_one_out(sound, SAMPLER, most=0)
+def test_against_refits_without_every_run(sound: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = leave_one_out(sound, SAMPLER, most=3)
+    assert len(found.refitted) < 3
+    assert found.left == ()
     monkeypatch.setattr(_loo, "good_k", lambda draws: -np.inf)
     exact = leave_one_out(sound, SAMPLER, most=15)
     assert sorted(exact.refitted) == list(range(15))
-    assert (smoothed.pareto_k <= good_k(4000)).all()
     # 15 runs, each with a Monte Carlo error of about .01 in both
-    assert smoothed.total == pytest.approx(exact.total, abs=0.1)
-    assert np.abs(smoothed.elpd - exact.elpd).max() < 0.1
+    assert found.total == pytest.approx(exact.total, abs=0.1)
+    assert np.abs(found.elpd - exact.elpd).max() < 0.1
 
 
 def test_an_outlier_at_the_end_is_refitted(off: Fit) -> None:
