@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import lgamma, log, pi
 from typing import Any, NamedTuple
 
 import numpy as np
