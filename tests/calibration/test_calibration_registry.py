@@ -49,6 +49,7 @@ PAIRED = "tests/comparison/test_known_answers.py::test_procedures_that_agree_in_
 CURVES = "tests/curves/test_curve_forecasts.py::test_simulated_curves_are_forecast_to_the_noise_and_covered"
 SCORES = "tests/transfer/test_transfer_scores.py::test_coverage_over_simulated_pairs"
 MATRIX = "tests/transfer/test_transfer_matrix.py::test_intervals_cover_hidden_scores_of_simulated_tables"
+NEW_GROUP = "tests/pooling/test_grouped_fits.py::test_a_new_group_is_as_uncertain_as_the_groups_are_apart"
 
 COVERED = {
     "allocation.allocate": FITS,
@@ -94,6 +95,8 @@ COVERED = {
     "forecast.isoflop_curves": FITS,
     "intervals.interval": SDS,
     "intervals.quantiles": FITS,
+    "new_groups.at_runs": NEW_GROUP,
+    "new_groups.with_groups_of": NEW_GROUP,
     "prior_sets.combine": PRIOR_SET,
     "procedures.NUTS": SBC,
     "procedures.NUTS.fit": SBC,
@@ -123,7 +126,9 @@ _EXEMPT = {
         fits.Fit.sensitivity fits.Sensitivity fits.allocation_verdicts fits.forecast_verdicts""",
     "the scores of a forecast, or a picture or file of it": """
         evaluation.Backtest.forecasts evaluation.Backtest.picture evaluation.Backtest.widening""",
-    "a prior, which claims what it was told": """prior.Prior prior.Prior.median prior.Prior.sample""",
+    "a prior, which claims what it was told": """
+        prior.Prior prior.Prior.median prior.Prior.sample prior.Pooled prior.Pooled.more prior.Pooled.sample
+        prior.pooled""",
     "a median alone": """forecast.surface""",
     "a command without intervals, or one that prints scores": """cli compare-laws""",
 }
