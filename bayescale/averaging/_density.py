@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -90,16 +91,28 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
     mean = np.log(forecast(model.law, None, theta, columns, None)["mean_loss"].values)
     residual = np.log(np.asarray(runs["loss"], dtype=np.float64)) - mean
     scale = model.noise.scale(columns, model.law.reference_run, {name: theta[name][:, None] for name in theta})
-    away = residual[:, None, :] - _offsets(learnt, columns, len(residual), seed)
-    noise = {name: theta[name] for name in model.noise.priors}
-    each = _log_prob(model.noise, noise, _roomy(np.broadcast_to(scale, mean.shape)), _roomy(away))
-    each = np.asarray(each)[..., : len(runs)].reshape(-1, len(runs))
-    # a draw beyond the range of float64 gives these runs no density
-    each = np.where(np.isnan(each), -np.inf, each)
+    each = _each(learnt, columns, residual, scale, seed)
+    pointwise = logsumexp(each, axis=0) - np.log(len(each))
+    own = 0.0 if model.discrepancy is None else model.discrepancy.run
+    if own and model.discrepancy is not None:
+        # what every run is off by for itself is one more dimension a run to draws, and one term to a scale
+        without = replace(model, discrepancy=replace(model.discrepancy, run=0.0))
+        each = _each(learnt._replace(model=without), columns, residual, np.hypot(scale, own), seed)
     total = each.sum(axis=1)
     joint = float(logsumexp(total) - np.log(len(total)))
     effective = float(np.exp(2.0 * logsumexp(total) - logsumexp(2.0 * total))) if np.isfinite(joint) else 0.0
-    return LogDensity(joint, logsumexp(each, axis=0) - np.log(len(each)), effective)
+    return LogDensity(joint, pointwise, effective)
+
+
+def _each(learnt: Learnt, columns: Mapping[str, np.ndarray], residual: np.ndarray, scale: Any, seed: int) -> np.ndarray:
+    """Log density (draw, run) of each run under each draw of the parameters and of the discrepancy."""
+    away = residual[:, None, :] - _offsets(learnt, columns, len(residual), seed)
+    noise = {name: learnt.theta[name] for name in learnt.model.noise.priors}
+    scales = _roomy(np.broadcast_to(scale, residual.shape))
+    count = residual.shape[1]
+    each = np.asarray(_log_prob(learnt.model.noise, noise, scales, _roomy(away)))[..., :count].reshape(-1, count)
+    # a draw beyond the range of float64 gives these runs no density
+    return np.where(np.isnan(each), -np.inf, each)
 
 
 def _offsets(learnt: Learnt, columns: Mapping[str, np.ndarray], size: int, seed: int) -> Any:

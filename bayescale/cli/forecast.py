@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     use_compilation_cache()
     fitted = Fit.load(arguments.fit)
     made = [fitted.forecast(targets, seed=arguments.seed) for targets in _targets(arguments, fitted)]
+    ladder = _ladder(fitted)
     rows = [
         row | {"verdict": verdict}
         for dataset in made
-        for row, verdict in zip(_rows(dataset), _verdicts(fitted, dataset), strict=True)
+        for row, verdict in zip(_rows(dataset, ladder), _verdicts(fitted, dataset), strict=True)
     ]
     document = {
         "law": fitted.law.name,
@@ -105,7 +107,14 @@ def _verdicts(fitted: Fit, dataset: xr.Dataset) -> list[str | None]:
     return forecast_verdicts(fitted, {name: dataset[name].values for name in _inputs(dataset) if name != "loss"})
 
 
-def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
+def _ladder(fitted: Fit) -> float:
+    """How many times the smallest training compute of the table its largest is; infinite where there is none."""
+    if "C" not in fitted.runs:
+        return math.inf
+    return float(fitted.runs["C"].max() / fitted.runs["C"].min())
+
+
+def _rows(dataset: xr.Dataset, ladder: float) -> list[dict[str, Any]]:
     from bayescale.intervals import quantiles
 
     rows = []
@@ -120,7 +129,11 @@ def _rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
                 "inputs": inputs,
                 "mean_loss": quantiles(one["mean_loss"].values),
                 "new_run_loss": none if (new != new).any() else quantiles(new),
-                "extrapolation": {"flops_ratio": float(one["flops_ratio"]), "inside": bool(one["inside"])},
+                "extrapolation": {
+                    "flops_ratio": float(one["flops_ratio"]),
+                    "inside": bool(one["inside"]),
+                    "longer_than_ladder": bool(one["flops_ratio"] > ladder),
+                },
             }
         )
     return rows
@@ -138,6 +151,8 @@ def _text(rows: list[dict[str, Any]]) -> str:
         reach = row["extrapolation"]
         where = "inside the table" if reach["inside"] else "outside the table"
         lines.append(f"{inputs}: {where}, {reach['flops_ratio']:.3g} times its largest FLOPs")
+        if reach["longer_than_ladder"]:
+            lines.append("  ! further beyond the table than the table is long: nothing in it was tested that far out")
         for name, title in (("mean_loss", "the law"), ("new_run_loss", "a new run")):
             lines.append(f"  {title:<10}{_band(row[name])}{label(row['verdict'])}")
     return "\n".join(lines)

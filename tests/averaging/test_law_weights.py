@@ -104,6 +104,18 @@ def test_joint_density_has_the_discrepancy() -> None:
     assert allowed == pytest.approx(again, abs=0.1)
 
 
+def test_what_a_run_is_off_by_for_itself_needs_no_draws() -> None:
+    """One parameter draw, and a discrepancy of a run alone: a normal density, whichever way it is integrated."""
+    learnt, runs, residual = _joint(1e-9)
+    alone = Discrepancy(run=0.02, level=1e-9, slope=1e-9, breaks=0.0, steepest=1e-9)
+    own = learnt._replace(model=Model(PowerC(), Noise("normal"), discrepancy=alone), ladder=Ladder(1e20, 2.0))
+    found = log_density(own, runs)
+    expected = norm.logpdf(residual, scale=np.hypot(0.02, 0.01))
+    # 128,000 draws
+    np.testing.assert_allclose(found.pointwise, expected, atol=0.02)
+    assert found.joint == pytest.approx(expected.sum(), abs=1e-3)
+
+
 def test_candidates_and_their_prior_weights(prior_set: PriorSet) -> None:
     assert candidates(prior_set) == (Candidate("kappa", 4.0), Candidate("chinchilla", 1.0))
     assert candidates(prior_set, without=frozenset({"group 1"}))[0].prior == 3.0

@@ -38,6 +38,10 @@ class TestForecast:
         assert row["extrapolation"] == {
             "flops_ratio": pytest.approx(5.88e23 / simulated_fit.runs["C"].max()),
             "inside": False,
+            # further out in decades than the table spans
+            "longer_than_ladder": bool(
+                np.log10(5.88e23 / simulated_fit.runs["C"].max()) > np.ptp(np.log10(simulated_fit.runs["C"]))
+            ),
         }
 
     def test_several_targets_in_order(self, run: Any, fit_file: Path) -> None:
