@@ -25,6 +25,7 @@ OFFSETS = 64
 # Budgets in a decade that are told apart: runs of nearly one budget share what is peculiar to it. A draw each would be
 # one more dimension for every run whose FLOPs differ in the third digit.
 BUDGETS = 8.0
+NEXT_TO_NONE = 1e-12
 # Arrays are padded to multiples of this many runs, so that tables of similar size share compiled code.
 ROOM = 16
 
@@ -93,15 +94,27 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
     scale = model.noise.scale(columns, model.law.reference_run, {name: theta[name][:, None] for name in theta})
     each = _each(learnt, columns, residual, scale, seed)
     pointwise = logsumexp(each, axis=0) - np.log(len(each))
-    own = 0.0 if model.discrepancy is None else model.discrepancy.run
-    if own and model.discrepancy is not None:
-        # what every run is off by for itself is one more dimension a run to draws, and one term to a scale
-        without = replace(model, discrepancy=replace(model.discrepancy, run=0.0))
-        each = _each(learnt._replace(model=without), columns, residual, np.hypot(scale, own), seed)
+    if model.discrepancy is not None:
+        each = _each(_shared(learnt), columns, residual, np.hypot(scale, model.discrepancy.run), seed)
     total = each.sum(axis=1)
     joint = float(logsumexp(total) - np.log(len(total)))
     effective = float(np.exp(2.0 * logsumexp(total) - logsumexp(2.0 * total))) if np.isfinite(joint) else 0.0
     return LogDensity(joint, pointwise, effective)
+
+
+def _shared(learnt: Learnt) -> Learnt:
+    """The same, but for what every run is off by for itself: one more dimension a run to draws, one term to a scale.
+
+    It stays what the rehearsal was uncertain by.
+    """
+    discrepancy, ladder = learnt.model.discrepancy, learnt.ladder
+    assert discrepancy is not None
+    assert ladder is not None
+    told = ladder.rehearsal
+    if told is not None:
+        told = told._replace(sd=float(np.hypot(told.sd, discrepancy.run / told.runs**0.5)))
+    model = replace(learnt.model, discrepancy=replace(discrepancy, run=NEXT_TO_NONE))
+    return learnt._replace(model=model, ladder=replace(ladder, rehearsal=told))
 
 
 def _each(learnt: Learnt, columns: Mapping[str, np.ndarray], residual: np.ndarray, scale: Any, seed: int) -> np.ndarray:
