@@ -14,6 +14,7 @@ from bayescale.errors import FitError
 from bayescale.inference.density import Table, pad
 from bayescale.model import Model
 from bayescale.noise import log_likelihood
+from bayescale.prior import Prior
 
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
@@ -78,12 +79,18 @@ def log_groups(fit: Fit) -> xr.DataTree:
     dims = ("chain", "draw", "run")
     likelihood = xr.Dataset({"log_loss": (dims, pointwise.reshape(*shape, -1))})
     prior = {
-        name: (dims[:2], np.asarray(each.distribution().log_prob(drawn[name])))
+        name: (dims[:2], np.asarray(_log_prior(each, drawn[name])))
         for name, each in model.scalars.items()
         if not each.fixed
     }
     groups = {name: node.to_dataset() for name, node in fit.tree.children.items()}
     return xr.DataTree.from_dict(groups | {"log_prior": xr.Dataset(prior), "log_likelihood": likelihood})
+
+
+def _log_prior(prior: Prior, values: Any) -> Any:
+    """Log density of each value, of any shape; one at a time, since a Beta is a Dirichlet of two to NumPyro."""
+    flat = jnp.ravel(values)
+    return jax.vmap(prior.distribution().log_prob)(flat).reshape(jnp.shape(values))
 
 
 def totals(fit: Fit, keep: np.ndarray) -> dict[str, np.ndarray]:
@@ -98,7 +105,7 @@ def totals(fit: Fit, keep: np.ndarray) -> dict[str, np.ndarray]:
 @partial(jax.jit, static_argnames=("model",))
 def _totals(model: Model, theta: Mapping[str, Any], table: Table) -> tuple[Any, Any]:
     free = {name: each for name, each in model.scalars.items() if not each.fixed}
-    prior = sum(each.distribution().log_prob(theta[name]) for name, each in free.items())
+    prior = sum(_log_prior(each, theta[name]) for name, each in free.items())
 
     def likelihood(draw: Mapping[str, Any]) -> Any:
         return log_likelihood(model.predictive(table.columns, draw), table.log_loss, table.weight)

@@ -187,7 +187,7 @@ def simulate_runs(
     >>> design = MultilingualDesign(languages=3, mono=20, bilingual=20, even=8, unimax=4)
     >>> made = simulate_runs(Model(Atlas()), design.frame())
     >>> len(made.frame), sorted(set(made.frame["target"]))
-    (88, ['en', 'fr', 'ru'])
+    (96, ['en', 'fr', 'ru'])
     """
     placed = Runs.from_arrays(**{str(name): frame[name].to_numpy() for name in frame})
     settled = model.on(placed)

@@ -67,7 +67,7 @@ class Atlas(Law):
     --------
     >>> theta = dict(E=0.7, a=0.08, b=0.24, alpha=0.42, beta=0.42, tau=0.1, tau_other=0.05, lambda_D=0.15)
     >>> round(float(Atlas().loss(1e9, 2e10, 2e10, 1e10, 1e10, 0.0, 1.0, **theta)), 4)
-    1.0152
+    1.0151
     """
 
     name = "atlas"
