@@ -2,8 +2,8 @@
 
 `python -m benchmarks.forecasts --tables FOLDER` forecasts Gadre's large runs from five small ones, OLMo's 7B and 13B
 from its ladder, and the runs above 1e21 FLOPs of the Chinchilla table from those up to 1e20, and draws the last. The
-tables are public; docs/forecasts.md says where they come from. `python -m benchmarks.forecasts --simulate 100` simulates
-tables from laws that the model has and laws that it has not.
+tables are public; docs/forecasts.md names them. `python -m benchmarks.forecasts --simulate 100` simulates tables from
+laws that the model has and laws that it has not.
 """
 
 from __future__ import annotations
