@@ -15,7 +15,7 @@ from bayescale.laws import get
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
-from bayescale.prior_sets._combine import DF, by_parameter, combine
+from bayescale.prior_sets._combine import by_parameter, combine
 from bayescale.runs import Runs
 
 __all__ = ["Family", "PriorSet", "load", "names"]
@@ -93,8 +93,7 @@ class PriorSet:
         effects = by_parameter((family.group, family.told) for family in self.families if family.group not in out)
         fitted = {name: combine(effects.get(name, ())) for name in self.learnt}
         priors = {
-            name: Prior(form, DF, round(fitted[name][0], 4), round(fitted[name][1], 4))
-            for name, form in self.learnt.items()
+            name: Prior(form, *(round(number, 4) for number in fitted[name])) for name, form in self.learnt.items()
         }
         return priors | dict(self.given)
 
