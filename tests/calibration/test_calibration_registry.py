@@ -231,8 +231,20 @@ def test_the_walk_sees_what_it_should() -> None:
         ("tests/no_such_file.py::test_it", "there is no"),
         ("tests/calibration/test_fit_coverage.py::test_that_is_not_there", "there is no"),
         ("tests/calibration/test_fit_coverage.py::covered", "there is no"),
-        ("tests/calibration/test_prior_set_coverage.py::test_the_next_of_few_groups_is_covered", "does not run"),
     ],
 )
 def test_a_name_that_is_no_coverage_test_is_found(test: str, said: str) -> None:
     assert said in problem(test)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("@pytest.mark.xfail\ndef test_it():\n    assert True\n", "does not run"),
+        ("@pytest.mark.skip\ndef test_it():\n    assert True\n", "does not run"),
+        ("def test_it():\n    pass\n", "asserts nothing"),
+    ],
+)
+def test_a_test_that_cannot_fail_is_no_coverage_test(tmp_path: Path, source: str, said: str) -> None:
+    (tmp_path / "test_it.py").write_text(source)
+    assert said in problem(f"{tmp_path / 'test_it.py'}::test_it")
