@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bayescale.errors import BayescaleError
 
-__all__ = ["add_table", "assignments", "at_least", "column_names", "folder", "quantity", "seed"]
+__all__ = [
+    "add_table",
+    "assignments",
+    "at_least",
+    "column_names",
+    "folder",
+    "output_file",
+    "procedure_settings",
+    "quantity",
+    "seed",
+]
 
 
 def add_table(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -104,3 +115,52 @@ def folder(text: str, flag: str) -> Path:
     except OSError as error:
         raise BayescaleError(f"{flag} {text}: cannot make this folder: {error.strerror or error}") from None
     return path
+
+
+def output_file(text: str | None, ending: str, what: str, flag: str = "--out") -> Path | None:
+    """Where a result goes, refused before the work is done if no file can be written there.
+
+    Parameters
+    ----------
+    text : str or None
+        What was given after `flag`.
+    ending : str
+        That its name must have.
+    what : str
+        What is written, for the message: "a fit is a netCDF file".
+
+    Raises
+    ------
+    BayescaleError
+        The message says what to give in its place.
+    """
+    if text is None:
+        return None
+    path = Path(text)
+    if not path.name.endswith(ending):
+        raise BayescaleError(f"{flag} {text}: {what}; give a name that ends in {ending}")
+    if not path.parent.is_dir():
+        raise BayescaleError(f"{flag} {text}: the folder {path.parent} does not exist")
+    if path.is_dir():
+        example = path / f"result{ending}"
+        raise BayescaleError(f"{flag} {text}: this is a folder; give the name of a file in it, such as {example}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BayescaleError(f"{flag} {text}: cannot be written: permission denied")
+    return path
+
+
+def procedure_settings(texts: Sequence[str], example: str) -> dict[str, dict[str, str]]:
+    """``["huber.delta=1e-4"]`` as settings of each procedure.
+
+    Raises
+    ------
+    BayescaleError
+        A text that does not say whose setting it is.
+    """
+    settings: dict[str, dict[str, str]] = {}
+    for name, value in assignments(texts, "--set", example).items():
+        procedure, dot, setting = name.partition(".")
+        if not dot:
+            raise BayescaleError(f"--set {name}={value}: say whose setting it is, as in {example}")
+        settings.setdefault(procedure, {})[setting] = value
+    return settings

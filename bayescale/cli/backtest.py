@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, assignments, at_least, column_names, folder, quantity
+from bayescale.cli._arguments import (
+    add_table,
+    at_least,
+    column_names,
+    folder,
+    output_file,
+    procedure_settings,
+    quantity,
+)
 from bayescale.cli._output import emit, progress_bar
 from bayescale.errors import BayescaleError
 
@@ -69,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     request, design = _request(arguments), _design(arguments)
     made = forecasters(request)
-    out = _writable(arguments.out)
+    out = output_file(arguments.out, ".csv", "forecasts are written as CSV")
     pictures_to = folder(arguments.plots, "--plots") if arguments.plots else None
     runs = Runs.read(
         arguments.runs,
@@ -100,12 +108,6 @@ def _law(request: Request) -> str | None:
 def _request(arguments: argparse.Namespace) -> Request:
     from bayescale.evaluation import Request
 
-    settings: dict[str, dict[str, str]] = {}
-    for name, value in assignments(arguments.set, "--set", "huber.delta=1e-4").items():
-        procedure, dot, setting = name.partition(".")
-        if not dot:
-            raise BayescaleError(f"--set {name}={value}: say whose setting it is, as in huber.delta=1e-4")
-        settings.setdefault(procedure, {})[setting] = value
     return Request(
         law=arguments.law,
         procedures=tuple(arguments.procedures.split(",")),
@@ -113,7 +115,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         noise=arguments.noise,
         replicates=arguments.replicates,
         draws=arguments.draws,
-        settings=settings,
+        settings=procedure_settings(arguments.set, "huber.delta=1e-4"),
     )
 
 
@@ -131,22 +133,6 @@ def _design(arguments: argparse.Namespace) -> Design:
         protocol=arguments.protocol,
         seed=arguments.seed,
     )
-
-
-def _writable(text: str | None) -> Path | None:
-    """Where forecasts go, refused before anything is fitted if no file can be written there."""
-    if text is None:
-        return None
-    path = Path(text)
-    there = path.exists()
-    try:
-        with path.open("a"):
-            pass
-        if not there:
-            path.unlink()
-    except OSError as error:
-        raise BayescaleError(f"--out {text}: cannot be written: {error.strerror or error}") from None
-    return path
 
 
 def _write(made: Backtest, out: Path | None) -> dict[str, str]:

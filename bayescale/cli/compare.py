@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, assignments, at_least, column_names, folder, quantity
+from bayescale.cli._arguments import (
+    add_table,
+    assignments,
+    at_least,
+    column_names,
+    folder,
+    procedure_settings,
+    quantity,
+)
 from bayescale.cli._output import emit, progress_bar
 
 if TYPE_CHECKING:
@@ -98,19 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
     """What compare takes beside its own arguments."""
-    settings: dict[str, dict[str, str]] = {}
-    for name, value in assignments(arguments.set, "--set", "isoflop.window=5").items():
-        procedure, dot, setting = name.partition(".")
-        if not dot:
-            from bayescale.errors import BayescaleError
-
-            raise BayescaleError(f"--set {name}={value}: say whose setting it is, as in isoflop.window=5")
-        settings.setdefault(procedure, {})[setting] = value
     return {
         "noise": arguments.noise,
         "replicates": arguments.replicates,
         "draws": arguments.draws,
-        "settings": settings,
+        "settings": procedure_settings(arguments.set, "isoflop.window=5"),
         "sensitivity": arguments.sensitivity,
         "alternatives": assignments(arguments.alternative, "--alternative", "N=params_no_embed"),
     } | ({} if arguments.paired is None else {"paired": arguments.paired})

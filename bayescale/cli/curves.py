@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayescale.cli._arguments import output_file
 from bayescale.cli._output import emit, progress_bar
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale curves`: 1 where a forecast should not be trusted."""
     from bayescale.cli._cache import use_compilation_cache
     from bayescale.curves import CurvePriors, forecast_curves, read_tasks
-    from bayescale.errors import BayescaleError
 
-    for target in (arguments.out, arguments.learn):
-        if target and not Path(target).resolve().parent.is_dir():
-            raise BayescaleError(f"{target}: no folder {Path(target).parent}; name a file in a folder that exists")
+    output_file(arguments.out, ".csv", "forecasts are written as CSV")
+    output_file(arguments.learn, ".json", "a prior set of curves is a JSON file", "--learn")
     priors = CurvePriors.load(arguments.prior_set) if arguments.prior_set else CurvePriors.published()
     tasks = read_tasks(arguments.tasks, arguments.family)
     use_compilation_cache()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, assignments, at_least, column_names, folder
+from bayescale.cli._arguments import add_table, assignments, at_least, column_names, folder, output_file
 from bayescale.cli._output import emit, progress_bar, status, warn
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings = _settings(arguments)
     priors = (read_toml(arguments.priors) if arguments.priors else {}) | parse_assignments(arguments.prior)
-    _check_out(arguments.out)
+    output_file(arguments.out, ".nc", "a fit is a netCDF file")
     pictures_to = folder(arguments.plots, "--plots") if arguments.plots else None
     law, runs = _law_and_runs(arguments)
     for warning in runs.warnings:
@@ -120,18 +119,6 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     named = ("draws", "chains", "warmup", "target_accept", "replicates")
     flags = {name: getattr(arguments, name) for name in named if getattr(arguments, name) is not None}
     return flags | assignments(arguments.set, "--set", "delta=1e-4")
-
-
-def _check_out(out: str | None) -> None:
-    """Find out that the result cannot be written before the work is done, not after."""
-    from bayescale.errors import FitError
-
-    if out is not None and not out.endswith(".nc"):
-        raise FitError(f"--out {out}: a fit is a netCDF file; give a name that ends in .nc")
-    if out is not None and not Path(out).parent.is_dir():
-        raise FitError(f"--out {out}: the folder {Path(out).parent} does not exist")
-    if out is not None and Path(out).is_dir():
-        raise FitError(f"--out {out}: this is a folder; give the name of a file in it, such as {Path(out, 'fit.nc')}")
 
 
 def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import add_table, column_names
+from bayescale.cli._arguments import add_table, column_names, output_file
 from bayescale.cli._output import emit
 from bayescale.errors import PriorError, RunsError
 
@@ -61,10 +60,9 @@ def _learnt(arguments: argparse.Namespace, like: PriorSet) -> tuple[PriorSet, li
 
     if arguments.by is None:
         raise PriorError("a prior set is learnt over data sets: name the column that tells them apart with --by")
-    if arguments.out is None or not arguments.out.endswith(".toml") or not Path(arguments.out).parent.is_dir():
-        raise PriorError(
-            f"--out {arguments.out}: name a .toml file in a folder that exists, for the set that is learnt"
-        )
+    out = output_file(arguments.out, ".toml", "a prior set is a TOML file")
+    if out is None:
+        raise PriorError("the set that is learnt needs a file: name it with --out mine.toml")
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),
@@ -82,7 +80,7 @@ def _learnt(arguments: argparse.Namespace, like: PriorSet) -> tuple[PriorSet, li
             print(f"{dataset}: ! {warning}", file=sys.stderr)
 
     made = learn(_tables(runs, arguments.by, arguments.group), like, arguments.name, arguments.seed, said)
-    Path(arguments.out).write_text(made.to_toml(), encoding="utf-8")
+    out.write_text(made.to_toml(), encoding="utf-8")
     return made, warned
 
 

@@ -13,7 +13,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bayescale.cli._arguments import at_least, column_names, folder, quantity
+from bayescale.cli._arguments import at_least, column_names, folder, output_file, quantity
 from bayescale.cli._output import emit, progress_bar
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale transfer`: 1 where the diagnostics say not to trust it."""
-    _check_out(arguments.out)
+    output_file(arguments.out, ".csv", "scores are written as CSV")
     return _scores(arguments) if arguments.what == "scores" else _matrix(arguments)
 
 
@@ -212,18 +212,6 @@ def _said(arguments: argparse.Namespace, document: Any, lines: list[str], diagno
     for warning in diagnostics.warnings:
         print(f"  ! {warning}", file=sys.stderr)
     return 1
-
-
-def _check_out(out: str | None) -> None:
-    """Find out that the result cannot be written before the work is done, not after."""
-    from pathlib import Path
-
-    from bayescale.errors import BayescaleError
-
-    if out is not None and not out.endswith(".csv"):
-        raise BayescaleError(f"--out {out}: scores are written as CSV; give a name that ends in .csv")
-    if out is not None and (not Path(out).parent.is_dir() or Path(out).is_dir()):
-        raise BayescaleError(f"--out {out}: expected the name of a file in a folder that exists")
 
 
 def _write(out: str, rows: list[dict[str, Any]]) -> None:

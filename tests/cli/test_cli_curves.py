@@ -52,7 +52,7 @@ def test_doubts_exit_1_and_are_named(run: Any, tmp_path: Path) -> None:
         (["none.csv"], "cannot be read as CSV"),
         (["{tasks}", "--prior-set", "none.json"], "cannot be read"),
         (["{tasks}", "--cross-fit"], "learning needs at least 2"),
-        (["{tasks}", "--out", "no/such/folder.csv"], "no folder"),
+        (["{tasks}", "--out", "no/such/folder.csv"], "--out no/such/folder.csv: the folder no/such does not exist"),
     ],
 )
 def test_bad_input_exits_2_with_one_line(run: Any, tasks: Path, arguments: list[str], words: str) -> None:
