@@ -188,6 +188,22 @@ class Discrepancy:
     def _ladder_slope(self, ladder: Ladder) -> float:
         return 1.0 / math.hypot(1.0 / self.steepest, ladder.decades / self.level)
 
+    def own_sds(self, ladder: Ladder, compute: Any) -> np.ndarray:
+        """Sd of what each run with these FLOPs (run,) is off by for itself, beyond the top or below it."""
+        return np.where(ladder.beyond(compute) > 0, self.run, self.allowance(ladder, compute))
+
+    def shared(self, ladder: Ladder, compute: Any, size: int, generator: np.random.Generator) -> np.ndarray:
+        """Draws (size, run) of what runs are off by together: one error of slope a draw, one level for each budget."""
+        values = np.asarray(compute, dtype=np.float64)
+        sds, weights = self._slope_weights(ladder.rehearsal)
+        drawn = generator.choice(sds, size, p=weights)
+        slope = drawn * generator.standard_normal(size) + self._carried(drawn, ladder.rehearsal)
+        slope += self._ladder_slope(ladder) * generator.standard_normal(size)
+        _, budget = np.unique(values, return_inverse=True)
+        levels = self.level * generator.standard_normal((size, budget.max() + 1))[:, budget]
+        beyond = np.maximum(ladder.beyond(values), 0.0)
+        return slope[:, None] * beyond + np.where(beyond > 0, levels, 0.0)
+
     def offsets(self, ladder: Ladder, compute: Any, size: int, seed: int = 0) -> np.ndarray:
         """Draws of what to add to the log loss of the law.
 
@@ -205,17 +221,9 @@ class Discrepancy:
         Returns
         -------
         numpy.ndarray (size, run)
-            One error of slope a draw, shared by all runs; one level for each budget, and one more error a run.
+            What runs share, and what each has of its own.
         """
         values = np.asarray(compute, dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
-        sds, weights = self._slope_weights(ladder.rehearsal)
-        drawn = generator.choice(sds, size, p=weights)
-        slope = drawn * generator.standard_normal(size) + self._carried(drawn, ladder.rehearsal)
-        slope += self._ladder_slope(ladder) * generator.standard_normal(size)
-        _, budget = np.unique(values, return_inverse=True)
-        extra = self.level * generator.standard_normal((size, budget.max() + 1))[:, budget]
-        extra += self.run * generator.standard_normal((size, values.size))
-        beyond = np.maximum(ladder.beyond(values), 0.0)
-        near = self.allowance(ladder, values) * generator.standard_normal((size, values.size))
-        return slope[:, None] * beyond + np.where(beyond > 0, extra, 0.0) + near
+        together = self.shared(ladder, values, size, generator)
+        return together + self.own_sds(ladder, values) * generator.standard_normal((size, values.size))

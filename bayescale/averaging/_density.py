@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ OFFSETS = 64
 # Budgets in a decade that are told apart: runs of nearly one budget share what is peculiar to it. A draw each would be
 # one more dimension for every run whose FLOPs differ in the third digit.
 BUDGETS = 8.0
-NEXT_TO_NONE = 1e-12
 # Arrays are padded to multiples of this many runs, so that tables of similar size share compiled code.
 ROOM = 16
 
@@ -92,29 +90,15 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
     mean = np.log(forecast(model.law, None, theta, columns, None)["mean_loss"].values)
     residual = np.log(np.asarray(runs["loss"], dtype=np.float64)) - mean
     scale = model.noise.scale(columns, model.law.reference_run, {name: theta[name][:, None] for name in theta})
+    if model.discrepancy is not None and learnt.ladder is not None:
+        # what every run is off by for itself would be one more dimension a run to draws; it is one term of the scale
+        scale = np.hypot(scale, model.discrepancy.own_sds(learnt.ladder, columns["C"]))
     each = _each(learnt, columns, residual, scale, seed)
     pointwise = logsumexp(each, axis=0) - np.log(len(each))
-    if model.discrepancy is not None:
-        each = _each(_shared(learnt), columns, residual, np.hypot(scale, model.discrepancy.run), seed)
     total = each.sum(axis=1)
     joint = float(logsumexp(total) - np.log(len(total)))
     effective = float(np.exp(2.0 * logsumexp(total) - logsumexp(2.0 * total))) if np.isfinite(joint) else 0.0
     return LogDensity(joint, pointwise, effective)
-
-
-def _shared(learnt: Learnt) -> Learnt:
-    """The same, but for what every run is off by for itself: one more dimension a run to draws, one term to a scale.
-
-    It stays what the rehearsal was uncertain by.
-    """
-    discrepancy, ladder = learnt.model.discrepancy, learnt.ladder
-    assert discrepancy is not None
-    assert ladder is not None
-    told = ladder.rehearsal
-    if told is not None:
-        told = told._replace(sd=float(np.hypot(told.sd, discrepancy.run / told.runs**0.5)))
-    model = replace(learnt.model, discrepancy=replace(discrepancy, run=NEXT_TO_NONE))
-    return learnt._replace(model=model, ladder=replace(ladder, rehearsal=told))
 
 
 def _each(learnt: Learnt, columns: Mapping[str, np.ndarray], residual: np.ndarray, scale: Any, seed: int) -> np.ndarray:
@@ -129,11 +113,12 @@ def _each(learnt: Learnt, columns: Mapping[str, np.ndarray], residual: np.ndarra
 
 
 def _offsets(learnt: Learnt, columns: Mapping[str, np.ndarray], size: int, seed: int) -> Any:
-    """Draws (sample, offset, run) of what to add to the log loss of the law; 0 for a law taken at its word."""
+    """Draws (sample, offset, run) of what runs are off by together; 0 for a law taken at its word."""
     if learnt.ladder is None or learnt.model.discrepancy is None:
         return 0.0
     budgets = 10.0 ** (np.round(BUDGETS * np.log10(columns["C"])) / BUDGETS)
-    drawn = learnt.model.discrepancy.offsets(learnt.ladder, budgets, size * OFFSETS, seed)
+    generator = np.random.default_rng([seed, 43])
+    drawn = learnt.model.discrepancy.shared(learnt.ladder, budgets, size * OFFSETS, generator)
     return drawn.reshape(size, OFFSETS, -1)
 
 
