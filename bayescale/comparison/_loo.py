@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +12,10 @@ import xarray as xr
 from arviz_stats.loo import loo
 from scipy.special import logsumexp
 
-from bayescale._float64 import jax, jnp
 from bayescale.errors import FitError
 from bayescale.fits import Fit
+from bayescale.fits._log_densities import pointwise
 from bayescale.inference.sampler import Sampler
-from bayescale.model import Model
 from bayescale.procedures._posterior import draw, with_pinned
 from bayescale.procedures._procedure import losses
 
@@ -85,17 +82,8 @@ def log_likelihood(fit: Fit) -> np.ndarray:
     """
     if fit.kind != "posterior" or fit.model is None:
         raise FitError(f"{fit.record.procedure} gives no posterior: runs are left out one by one with nuts")
-    model = fit.model
-    theta = {name: jnp.asarray(fit.draws[name].values) for name in model.priors}
-    return np.asarray(_log_likelihood(model, model.data(fit.runs), np.log(losses(fit.runs)), theta))
-
-
-@partial(jax.jit, static_argnames=("model",))
-def _log_likelihood(model: Model, data: Mapping[str, Any], log_loss: Any, theta: Mapping[str, Any]) -> Any:
-    def one(draw: Mapping[str, Any]) -> Any:
-        return model.predictive(data, draw).log_prob(log_loss)
-
-    return jax.vmap(jax.vmap(one))(dict(theta))
+    each = pointwise(fit.model, fit.theta, fit.model.data(fit.runs), np.log(losses(fit.runs)))
+    return each.reshape(fit.draws.sizes["chain"], fit.draws.sizes["draw"], -1)
 
 
 def leave_one_out(fit: Fit, sampler: Sampler, most: int, seed: int = 0) -> LeaveOneOut:
@@ -155,5 +143,6 @@ def _without(fit: Fit, run: int, sampler: Sampler, seed: int) -> float:
     rest = runs.subset(np.arange(len(runs)) != run)
     theta = with_pinned(model, draw(model, rest, sampler, seed, like=len(runs)))
     one = {name: values[run : run + 1] for name, values in model.data(runs).items()}
-    each = np.asarray(_log_likelihood(model, one, np.log(losses(runs))[run : run + 1], theta))
+    flat = {name: values.ravel() for name, values in theta.items()}
+    each = pointwise(model, flat, one, np.log(losses(runs))[run : run + 1])
     return float(logsumexp(each) - np.log(each.size))

@@ -19,7 +19,7 @@ from bayescale.prior import Prior
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
 
-__all__ = ["has_prior", "log_groups", "model_of", "totals"]
+__all__ = ["has_prior", "log_groups", "model_of", "pointwise", "totals"]
 
 # Runs times draws that are held at a time [numbers].
 AT_ONCE = 1 << 21
@@ -73,15 +73,14 @@ def log_groups(fit: Fit) -> xr.DataTree:
     """
     model = model_of(fit)
     drawn = {name: fit.draws[name].values for name in model.priors}
-    columns = {name: jnp.asarray(values) for name, values in model.data(fit.runs).items()}
-    pointwise = np.asarray(_pointwise(model, fit.theta, columns, jnp.log(fit.runs["loss"])))
+    each = pointwise(model, fit.theta, model.data(fit.runs), np.log(fit.runs["loss"]))
     shape = next(iter(drawn.values())).shape
     dims = ("chain", "draw", "run")
-    likelihood = xr.Dataset({"log_loss": (dims, pointwise.reshape(*shape, -1))})
+    likelihood = xr.Dataset({"log_loss": (dims, each.reshape(*shape, -1))})
     prior = {
-        name: (dims[:2], np.asarray(_log_prior(each, drawn[name])))
-        for name, each in model.scalars.items()
-        if not each.fixed
+        name: (dims[:2], np.asarray(_log_prior(own, drawn[name])))
+        for name, own in model.scalars.items()
+        if not own.fixed
     }
     groups = {name: node.to_dataset() for name, node in fit.tree.children.items()}
     return xr.DataTree.from_dict(groups | {"log_prior": xr.Dataset(prior), "log_likelihood": likelihood})
@@ -111,6 +110,11 @@ def _totals(model: Model, theta: Mapping[str, Any], table: Table) -> tuple[Any, 
         return log_likelihood(model.predictive(table.columns, draw), table.log_loss, table.weight)
 
     return prior, jax.lax.map(likelihood, dict(theta), batch_size=max(1, AT_ONCE // table.weight.size))
+
+
+def pointwise(model: Model, theta: Mapping[str, Any], columns: Mapping[str, Any], log_loss: Any) -> np.ndarray:
+    """Log density (sample, run) of the log loss of each run under each draw (sample,)."""
+    return np.asarray(_pointwise(model, dict(theta), dict(columns), log_loss))
 
 
 @partial(jax.jit, static_argnames=("model",))
