@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayescale.errors import BayescaleError, FitError
 from bayescale.evaluation._fitted import HuberBootstrap
-from bayescale.evaluation._folds import Design, Fold, folds
+from bayescale.evaluation._folds import INTERRUPTED, Design, Fold, Skipped, folds
 from bayescale.evaluation._forecaster import Draws, Forecaster
 from bayescale.evaluation._result import Backtest
 from bayescale.evaluation._scores import SCORES, score_points
@@ -81,10 +81,16 @@ def backtest(
     possible, skipped = folds(runs, design)
     answers: list[_Answer] = []
     for place, fold in enumerate(possible):
-        for one in asked:
-            if progress is not None:
-                progress("folds", place, len(possible))
-            answers.append(_ask(one, fold, design.seed))
+        if progress is not None:
+            progress("folds", place, len(possible))
+        try:
+            answers += [_ask(one, fold, _seed(fold, design)) for one in asked]
+        except KeyboardInterrupt:
+            if not answers:
+                raise
+            # the folds that were answered are a result
+            skipped += [Skipped(left.dataset, left.k, INTERRUPTED) for left in possible[place:]]
+            break
     if progress is not None:
         progress("folds", len(possible), len(possible))
     for name in names:
@@ -115,7 +121,7 @@ def _ask(forecaster: Forecaster, fold: Fold, seed: int) -> _Answer:
     row: dict[str, Any] = keys | {"k": fold.k, "n_train": len(fold.train), "n_test": len(fold.test)}
     row |= {"compute_ratio": _reach(fold), "ladder": _ladder(fold.train)}
     try:
-        made = forecaster.forecast(fold.train, fold.targets, seed=_seed(fold, seed), without=frozenset({fold.group}))
+        made = forecaster.forecast(fold.train, fold.targets, seed=seed, without=frozenset({fold.group}))
         points = _points(made, fold)
     except BayescaleError as error:
         nothing = dict.fromkeys(SCORES, np.nan)
@@ -135,9 +141,10 @@ def _points(made: Draws, fold: Fold) -> pd.DataFrame:
     return pd.concat([head, score_points(made.loss, observed)], axis=1)
 
 
-def _seed(fold: Fold, seed: int) -> int:
-    """One seed a fold, which does not change with what other folds there are."""
-    label = f"{seed}|{fold.dataset}|{fold.at}|{fold.part}"
+def _seed(fold: Fold, design: Design) -> int:
+    """One seed a fold, which changes neither with what other folds there are nor with where the table lies."""
+    dataset = "" if design.by is None else fold.dataset
+    label = f"{design.seed}|{dataset}|{fold.at}|{fold.part}"
     return zlib.crc32(label.encode())
 
 

@@ -13,7 +13,10 @@ from bayescale.comparison._heldout import LEAST, split
 from bayescale.errors import RunsError
 from bayescale.runs import Runs
 
-__all__ = ["PROTOCOLS", "Design", "Fold", "Skipped", "folds"]
+__all__ = ["INTERRUPTED", "PROTOCOLS", "Design", "Fold", "Skipped", "folds"]
+
+# Why a fold was skipped that the table allows.
+INTERRUPTED = "interrupted"
 
 # A run that stands on a limit up to rounding belongs to it.
 ROUNDING = 1e-9

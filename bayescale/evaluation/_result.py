@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayescale.evaluation._folds import Design, Skipped
+from bayescale.evaluation._folds import INTERRUPTED, Design, Skipped
 from bayescale.evaluation._pit import uniformity
 from bayescale.evaluation._pooled import pooled
 from bayescale.evaluation._scores import BANDS, LEVELS, SCORES
@@ -41,7 +41,7 @@ class Backtest:
         One row a forecaster and fold: the means of the scores; ``seconds``, ``warnings``, ``weights`` of the laws of
         an average, and ``refused``, the reason where there is no forecast.
     skipped : tuple of Skipped
-        Folds that the table does not allow.
+        Folds that the table does not allow, and those that an interrupt left out.
     """
 
     design: Design
@@ -67,6 +67,8 @@ class Backtest:
     @property
     def ok(self) -> bool:
         """Whether every forecaster answered every fold, without a warning; the baseline is not judged."""
+        if any(one.why == INTERRUPTED for one in self.skipped):
+            return False
         judged = self.folds[self.folds["forecaster"].isin(self.forecasters)]
         return not (judged["refused"].astype(bool) | judged["warnings"].map(bool)).any()
 

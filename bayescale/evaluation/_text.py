@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bayescale.comparison._text import _grid
+from bayescale.evaluation._folds import INTERRUPTED
 
 if TYPE_CHECKING:
     from bayescale.evaluation._result import Backtest
@@ -128,8 +129,11 @@ def _doubts(made: Backtest) -> list[str]:
         lines.append(fill(text, WIDTH, subsequent_indent="  "))
     if len(untrusted) > MOST:
         lines.append(f"and {len(untrusted) - MOST} more folds with warnings; --json has them all")
-    if made.skipped:
-        each = ", ".join(f"{one.dataset}" + ("" if one.k is None else f" at {one.k:g}x") for one in made.skipped[:MOST])
-        more = f" and {len(made.skipped) - MOST} more" if len(made.skipped) > MOST else ""
-        lines.append(fill(f"skipped, too few runs to learn from: {each}{more}", WIDTH, subsequent_indent="  "))
+    interrupted = [one for one in made.skipped if one.why == INTERRUPTED]
+    short = [one for one in made.skipped if one.why != INTERRUPTED]
+    for label, skipped in (("! INTERRUPTED before", interrupted), ("skipped, too few runs to learn from:", short)):
+        each = ", ".join(f"{one.dataset}" + ("" if one.k is None else f" at {one.k:g}x") for one in skipped[:MOST])
+        more = f" and {len(skipped) - MOST} more" if len(skipped) > MOST else ""
+        if skipped:
+            lines.append(fill(f"{label} {each}{more}", WIDTH, subsequent_indent="  "))
     return lines

@@ -45,6 +45,30 @@ def test_seeds_of_a_fold_do_not_depend_on_the_others(families: Callable[..., Run
     assert {one["seed"] for one in one_of_them.asked} < {one["seed"] for one in all_of_them.asked}
 
 
+def test_seeds_do_not_depend_on_where_the_table_lies(families: Callable[..., Runs], known: Any) -> None:
+    here, there = known(), known()
+    runs = families(count=1, size=200)
+    moved = Runs.from_arrays(N=runs["N"], D=runs["D"], loss=runs["loss"], source="elsewhere/families.csv")
+    for forecaster, table in ((here, runs), (there, moved)):
+        backtest(table, [forecaster], Design(holdout=(10, 30)), baseline=None)
+    assert len(here.asked) == 2
+    assert [one["seed"] for one in here.asked] == [one["seed"] for one in there.asked]
+
+
+def test_an_interrupt_keeps_the_folds_that_were_answered(families: Callable[..., Runs], known: Any) -> None:
+    class Tired(type(known())):  # type: ignore[misc]
+        def forecast(self, *asked: Any, **settings: Any) -> Any:
+            if len(self.asked) == 5:
+                raise KeyboardInterrupt
+            return super().forecast(*asked, **settings)
+
+    made = backtest(families(), [Tired()], DESIGN, baseline=None)
+    assert len(made.folds) == 5
+    assert len(made.skipped) == 7
+    assert not made.ok
+    assert "INTERRUPTED before" in repr(made)
+
+
 def test_a_forecast_that_is_true_is_found_to_be(families: Callable[..., Runs], known: Any) -> None:
     runs = families(count=24, size=400, groups=12)
     made = backtest(runs, [known(), known("low", bias=-0.01), known("timid", scale=3.0)], DESIGN, baseline=None)
