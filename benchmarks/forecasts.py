@@ -3,7 +3,7 @@
 `python -m benchmarks.forecasts --tables FOLDER` forecasts Gadre's large runs from five small ones, OLMo's 7B and 13B
 from its ladder, and the runs above 1e21 FLOPs of the Chinchilla table from those up to 1e20, and draws the last. The
 tables are public; docs/forecasts.md names them. `python -m benchmarks.forecasts --simulate 100` simulates tables from
-laws that the model has and laws that it has not.
+laws that the model has and laws that it has not, and goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ BUDGETS = np.geomspace(1e19, 1e21, 5)
 AWAY = (10.0, 100.0)
 
 
-def simulate(tables: int, first: int = 0) -> Iterator[dict[str, Any]]:
+def simulate(seeds: range) -> Iterator[dict[str, Any]]:
     """Tables of 40 IsoFLOP runs over two decades from parameters drawn from the public priors, one row a forecast.
 
     Each is forecast with the discrepancy and without (the exact posterior where the law is true).
     """
     prior_set = load("public")
-    for seed in range(first, first + tables):
+    for seed in seeds:
         for world, factor in WORLDS.items():
             generator = np.random.default_rng([seed, len(world)])
             runs, law, theta = _simulated(prior_set.priors(), factor, generator)
@@ -179,6 +179,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=Path, help="folder with the public tables")
     parser.add_argument("--simulate", type=int, default=0, help="simulated tables of each world")
+    parser.add_argument("--rows", type=Path, default=RESULTS / "forecast_simulation_rows.csv", help="their forecasts")
     arguments = parser.parse_args()
     if arguments.tables:
         found = pd.concat(
@@ -190,14 +191,21 @@ def main() -> None:
         print(by_table.agg(runs=("inside", "size"), inside=("inside", "sum"), width=("width", "mean"),
                            error=("error", lambda e: e.abs().mean())).to_string())  # fmt: skip
     if arguments.simulate:
-        rows = []
-        for row in simulate(arguments.simulate):
-            rows.append(row)
-            if len(rows) % 20 == 0:
-                print(f"{len(rows)} forecasts", flush=True)
-        table = summary(pd.DataFrame(rows))
+        rows = _simulated_rows(arguments.simulate, arguments.rows)
+        table = summary(rows)
         table.to_csv(RESULTS / "forecast_simulation.csv", index=False, float_format="%.4g")
         print(table.to_string(index=False))
+
+
+def _simulated_rows(tables: int, path: Path) -> pd.DataFrame:
+    """Forecasts of so many tables: those in the file, and the rest, written to it as they are made."""
+    seen = pd.read_csv(path) if path.exists() else pd.DataFrame()
+    whole = len(seen) // (len(WORLDS) * len(AWAY))
+    rows = seen.iloc[: whole * len(WORLDS) * len(AWAY)].to_dict("records")
+    for row in simulate(range(whole, tables)):
+        rows.append(row)
+        pd.DataFrame(rows).to_csv(path, index=False)
+    return pd.DataFrame(rows)
 
 
 if __name__ == "__main__":
