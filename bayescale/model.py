@@ -15,7 +15,7 @@ from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
 from bayescale.laws import Law, get
 from bayescale.noise import Noise
-from bayescale.prior import Pooled, Prior, parse_prior, pooled
+from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
 
 if TYPE_CHECKING:
     from bayescale.runs import Runs
@@ -135,12 +135,13 @@ class Model:
         parsed = {name: parse_prior(prior) for name, prior in priors.items()}
         return replace(self, overrides=tuple(sorted((dict(self.overrides) | parsed).items(), key=lambda item: item[0])))
 
-    def pool(self, over: str, *parameters: str) -> Self:
-        """The same model with the priors of some parameters pooled over a column of the table."""
+    def pool(self, over: str, *parameters: str, independent: bool = False) -> Self:
+        """The same model with the priors of some parameters pooled over a column, or each group with its own."""
         unknown = [name for name in parameters if name not in self._defaults]
         priors = {name: self.priors[name] for name in parameters if name not in unknown}
+        make = apart if independent else pooled
         made: dict[str, Any] = {
-            name: pooled(prior.prior if isinstance(prior, Pooled) else prior, over) for name, prior in priors.items()
+            name: make(prior.prior if isinstance(prior, Pooled) else prior, over) for name, prior in priors.items()
         }
         return self.with_priors(**made, **dict.fromkeys(unknown, 0.0))
 
