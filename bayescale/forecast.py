@@ -24,6 +24,7 @@ __all__ = [
     "forecast",
     "forecast_path",
     "isoflop_curves",
+    "new_run",
     "surface",
 ]
 
@@ -64,9 +65,10 @@ def _scatter(model: Model, theta: Draws, mean: Any, columns: Mapping[str, Any], 
     return jax.vmap(one, in_axes=(0, 0, per_draw, 0))(theta, mean, dict(columns), keys)
 
 
-def _new_run(
+def new_run(
     model: Model | None, theta: Draws, mean: Any, columns: Mapping[str, Any], seed: int, sd: Any = 0.0
 ) -> np.ndarray:
+    """One new run for each mean loss (sample, run): the mean with one draw of the noise; NaN without a noise model."""
     if model is None:
         return np.full(np.shape(mean), np.nan)
     return np.asarray(_scatter(model, theta, mean, columns, jnp.asarray(sd, float), jax.random.key(seed)))
@@ -187,7 +189,7 @@ def forecast(
     theta, labels = at_runs(model, theta, targets, seed)
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
-    new = _new_run(model, dict(theta), mean, inputs, seed, _evaluation_sd(targets))
+    new = new_run(model, dict(theta), mean, inputs, seed, _evaluation_sd(targets))
     coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
     coords |= {name: ("run", np.broadcast_to(values, np.shape(mean)[1])) for name, values in labels.items()}
     coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
@@ -228,7 +230,7 @@ def forecast_path(
     if unknown:
         raise TargetError(f"the sd of the noise depends on {unknown[0]}, which a budget does not give: give whole runs")
     needed = {name: columns[name] for name in scattered}
-    new = _new_run(model, dict(theta), mean, needed, seed)
+    new = new_run(model, dict(theta), mean, needed, seed)
     variables = {"mean_loss": np.asarray(mean), "new_run_loss": new}
     variables |= {name: np.asarray(columns[name]) for name in ("N", "D") if name in columns}
     reach = extrapolation(runs, {"C": budgets})
