@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bayescale._float64 import jnp
 from bayescale.laws._law import Law
 from bayescale.laws._positive import log
 from bayescale.prior import Prior
@@ -46,4 +47,6 @@ class LogLinear(Law):
 
     def loss(self, C: Any, *, l: Any, k: Any) -> Any:  # noqa: E741  (the level, on paper an ell)
         line = l - k * log(C / self.C0)
-        return 0.5 * (line + (line * line + 4.0 * BEND**2) ** 0.5)
+        above = 0.5 * (jnp.abs(line) + jnp.sqrt(line * line + 4.0 * BEND**2))
+        # far below zero the sum of the two would be the difference of equal numbers
+        return jnp.where(line > 0, above, BEND**2 / above)
