@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayescale.prior import Prior, pooled
     from bayescale.procedures import NUTS, fit
     from bayescale.runs import Runs, check
+    from bayescale.targets import TargetFits, fit_targets
 
 __version__ = "0.1.0"
 
@@ -37,10 +38,12 @@ _HOME = {
     "Prior": "prior",
     "Runs": "runs",
     "Sampler": "inference.sampler",
+    "TargetFits": "targets",
     "backtest": "evaluation",
     "check": "runs",
     "compare": "comparison",
     "fit": "procedures",
+    "fit_targets": "targets",
     "pooled": "prior",
 }
 _MODULES = ("datasets", "lab", "laws", "plots", "prior_sets", "procedures", "transfer")
@@ -57,11 +60,13 @@ __all__ = [
     "Prior",
     "Runs",
     "Sampler",
+    "TargetFits",
     "backtest",
     "check",
     "compare",
     "datasets",
     "fit",
+    "fit_targets",
     "lab",
     "plots",
     "pooled",

@@ -13,7 +13,7 @@ from bayescale._float64 import jax, jnp
 from bayescale.compute import parse_quantity
 from bayescale.errors import TargetError
 from bayescale.laws import Law
-from bayescale.model import Model
+from bayescale.model import LOSS_SD, Model
 from bayescale.new_groups import at_runs
 from bayescale.runs import Runs
 
@@ -24,6 +24,7 @@ __all__ = [
     "forecast",
     "forecast_path",
     "isoflop_curves",
+    "new_run",
     "surface",
 ]
 
@@ -48,11 +49,15 @@ def _frontier(law: Law, theta: Draws, budgets: Any) -> tuple[Any, Any, Any]:
 
 
 @partial(jax.jit, static_argnames=("model",))
-def _scatter(model: Model, theta: Draws, mean: Any, columns: Mapping[str, Any], key: Any) -> Any:
-    """One new run for each draw: the law's loss with one draw of the noise; columns (run,) or (sample, run)."""
+def _scatter(model: Model, theta: Draws, mean: Any, columns: Mapping[str, Any], sd: Any, key: Any) -> Any:
+    """One new run for each draw: the law's loss with one draw of the noise; columns (run,) or (sample, run).
+
+    `sd` (run,) is what the evaluation of each will leave of its loss, nats.
+    """
 
     def one(draw: Draws, mean: Any, columns: Mapping[str, Any], key: Any) -> Any:
         scale = jnp.broadcast_to(model.noise.scale(columns, model.law.reference_run, draw), mean.shape)
+        scale = jnp.hypot(scale, sd / mean)
         return jnp.exp(model.noise.distribution(jnp.log(mean), scale, draw).sample(key))
 
     per_draw = {name: 0 if jnp.ndim(values) == 2 else None for name, values in columns.items()}
@@ -60,10 +65,20 @@ def _scatter(model: Model, theta: Draws, mean: Any, columns: Mapping[str, Any], 
     return jax.vmap(one, in_axes=(0, 0, per_draw, 0))(theta, mean, dict(columns), keys)
 
 
-def _new_run(model: Model | None, theta: Draws, mean: Any, columns: Mapping[str, Any], seed: int) -> np.ndarray:
+def new_run(
+    model: Model | None, theta: Draws, mean: Any, columns: Mapping[str, Any], seed: int, sd: Any = 0.0
+) -> np.ndarray:
+    """One new run for each mean loss (sample, run): the mean with one draw of the noise; NaN without a noise model."""
     if model is None:
         return np.full(np.shape(mean), np.nan)
-    return np.asarray(_scatter(model, theta, mean, columns, jax.random.key(seed)))
+    return np.asarray(_scatter(model, theta, mean, columns, jnp.asarray(sd, float), jax.random.key(seed)))
+
+
+def _evaluation_sd(targets: Mapping[str, Any]) -> Any:
+    """What the evaluation will leave of each target's loss, nats; 0 where the targets do not say."""
+    if LOSS_SD not in targets:
+        return 0.0
+    return complete_inputs({LOSS_SD: targets[LOSS_SD]}, (LOSS_SD,))[LOSS_SD]
 
 
 def _law_draws(law: Law, theta: Draws) -> dict[str, Any]:
@@ -156,7 +171,8 @@ def forecast(
     theta : mapping of str to array (sample,)
         Draws of all parameters.
     targets : mapping of str to array (run,)
-        ``N``, ``D``, ``C`` and whatever else the law and noise read; two of N, D, C are enough.
+        ``N``, ``D``, ``C`` and whatever else the law and noise read; two of N, D, C are enough. ``loss_sd``, nats per
+        token, is what the evaluation of a target will leave of its loss: ``new_run_loss`` is then what will be read.
     runs : Runs or None
         The table that was fitted, to say how far a target lies outside it.
     seed : int
@@ -173,7 +189,7 @@ def forecast(
     theta, labels = at_runs(model, theta, targets, seed)
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
-    new = _new_run(model, dict(theta), mean, inputs, seed)
+    new = new_run(model, dict(theta), mean, inputs, seed, _evaluation_sd(targets))
     coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
     coords |= {name: ("run", np.broadcast_to(values, np.shape(mean)[1])) for name, values in labels.items()}
     coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
@@ -214,7 +230,7 @@ def forecast_path(
     if unknown:
         raise TargetError(f"the sd of the noise depends on {unknown[0]}, which a budget does not give: give whole runs")
     needed = {name: columns[name] for name in scattered}
-    new = _new_run(model, dict(theta), mean, needed, seed)
+    new = new_run(model, dict(theta), mean, needed, seed)
     variables = {"mean_loss": np.asarray(mean), "new_run_loss": new}
     variables |= {name: np.asarray(columns[name]) for name in ("N", "D") if name in columns}
     reach = extrapolation(runs, {"C": budgets})

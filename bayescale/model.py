@@ -15,16 +15,26 @@ from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
 from bayescale.laws import Law, get
 from bayescale.noise import Noise
-from bayescale.prior import Pooled, Prior, parse_prior, pooled
+from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
 
 if TYPE_CHECKING:
     from bayescale.runs import Runs
 
-__all__ = ["Model"]
+__all__ = ["KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
 
 # The column with the sd of each run that is known beforehand. A run at the top of the ladder has next to none.
 KNOWN_SD = "known sd"
 NO_SD = 1e-9
+# The column with the sd that the evaluation leaves of each loss.
+LOSS_SD = "loss_sd"
+
+
+def evaluation_sd(runs: Runs) -> np.ndarray:
+    """Sd (run,) of each log loss from its evaluation: by the delta rule that of the loss over the loss; 0 without."""
+    if LOSS_SD not in runs or "loss" not in runs:
+        return np.zeros(len(runs))
+    sd, loss = (np.asarray(runs[name], dtype=np.float64) for name in (LOSS_SD, "loss"))
+    return np.asarray(sd / loss)
 
 
 @dataclass(frozen=True)
@@ -125,12 +135,13 @@ class Model:
         parsed = {name: parse_prior(prior) for name, prior in priors.items()}
         return replace(self, overrides=tuple(sorted((dict(self.overrides) | parsed).items(), key=lambda item: item[0])))
 
-    def pool(self, over: str, *parameters: str) -> Self:
-        """The same model with the priors of some parameters pooled over a column of the table."""
+    def pool(self, over: str, *parameters: str, independent: bool = False) -> Self:
+        """The same model with the priors of some parameters pooled over a column, or each group with its own."""
         unknown = [name for name in parameters if name not in self._defaults]
         priors = {name: self.priors[name] for name in parameters if name not in unknown}
+        make = apart if independent else pooled
         made: dict[str, Any] = {
-            name: pooled(prior.prior if isinstance(prior, Pooled) else prior, over) for name, prior in priors.items()
+            name: make(prior.prior if isinstance(prior, Pooled) else prior, over) for name, prior in priors.items()
         }
         return self.with_priors(**made, **dict.fromkeys(unknown, 0.0))
 
@@ -144,7 +155,10 @@ class Model:
         return replace(self, law=law, groups=tuple(Groups.of(over, labels) for over in overs))
 
     def data(self, runs: Runs) -> dict[str, np.ndarray]:
-        """The columns the model reads, float64, each of shape (run,); with a discrepancy, also that of known sds.
+        """The columns the model reads, float64, each of shape (run,); where there are known sds, also that of these.
+
+        Sds of log loss are known from the evaluation of each run (the column ``loss_sd``, nats per token) and from a
+        discrepancy.
 
         Raises
         ------
@@ -171,6 +185,8 @@ class Model:
         if self.discrepancy is not None:
             allowed = self.discrepancy.allowance(Ladder.of(data["C"]), data["C"])
             data[KNOWN_SD] = np.maximum(allowed, NO_SD)
+        if LOSS_SD in runs and "loss" in runs:
+            data[KNOWN_SD] = np.hypot(data.get(KNOWN_SD, 0.0), evaluation_sd(runs))
         return data | self.places(self.law.labels(runs) if self.groups else {})
 
     def places(self, labels: Any) -> dict[str, np.ndarray]:

@@ -44,7 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAMES=COLUMN",
-        help='partial pooling: these parameters differ by a column of the table, "alpha,beta=corpus"',
+        help='partial pooling: these parameters differ by a column of the table, "alpha,beta=corpus"; with --targets, '
+        '"alpha,beta" over the targets',
+    )
+    parser.add_argument(
+        "--targets", metavar="COLUMNS", help='fit each of these columns as the loss: c4_loss,pile_loss,"acc (accuracy)"'
+    )
+    parser.add_argument(
+        "--share", default="", metavar="NAMES", help="parameters that are the same for all targets: alpha,beta"
     )
     parser.add_argument("--drop-bad", action="store_true", help="leave out rows that cannot be used, and count them")
     parser.add_argument(
@@ -69,12 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what each answer rests on, the table or the prior: contraction, power-scaling sensitivity, ridges",
     )
-    parser.add_argument("--out", metavar="FIT.nc", help="write the fit here, for forecast and allocate")
+    parser.add_argument(
+        "--out", metavar="FIT.nc", help="write the fit here, for forecast and allocate; a folder for --targets"
+    )
     parser.add_argument("--plots", metavar="FOLDER", help="write pictures of the fit here, PNG and PDF")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale fit`."""
+    if arguments.targets or arguments.share:
+        from bayescale.cli._targets import run_targets
+
+        return run_targets(arguments, _settings(arguments))
     from bayescale.cli._cache import use_compilation_cache
     from bayescale.prior import parse_assignments, read_toml
 

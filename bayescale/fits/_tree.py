@@ -43,7 +43,7 @@ def tree_groups(
     model = Model.from_spec(record.model) if record.model else None
     of = {} if model is None else model.groups_of
     drawn = with_derived(law, gathered(theta, of), of)
-    read = ("N", "D", "C", *law.inputs, *(model.columns if model else ()), *law.table_columns(runs.table))
+    read = ("N", "D", "C", "loss_sd", *law.inputs, *(model.columns if model else ()), *law.table_columns(runs.table))
     read = (*read, *(column for groups in of.values() for column in groups.over))
     inputs = [name for name in dict.fromkeys(read) if name in runs.table]
     groups = {

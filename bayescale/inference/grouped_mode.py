@@ -137,8 +137,9 @@ def _values_first(
         for part in pool.hyper:
             if "spread" in part:
                 candidates[f"{name}_{part}"] = np.full_like(drawn[f"{name}_{part}"], pool.hyper[part].median)
-        # every group starts as the level does
-        candidates[name] = np.repeat(drawn[f"{name}_level"][:, None], drawn[name].shape[1], axis=1)
+        # every group starts as the level does, or as the first of groups without one
+        start = drawn[name][:, 0] if pool.apart else drawn[f"{name}_level"]
+        candidates[name] = np.repeat(start[:, None], drawn[name].shape[1], axis=1)
     z = _flat(model, candidates, anchors)
     measure = _measure(model, tables, np.where(frozen, z[0, 0], np.nan))
     heights = measure(z)[0][0]
@@ -165,6 +166,9 @@ def _informed(
     for name, size in density.pools.sizes.items():
         share, deviation = shares[start : start + size], deviations[start : start + size]
         start += size
+        if model.pools[name].apart:
+            own[name] = np.ones(size)
+            continue
         # the share of the prior variance that the table leaves; one step of EM gives the spread that goes with it
         scale = np.sqrt(np.clip(np.mean(np.square(deviation) + np.minimum(share, 1.0)), 0.05, 20.0))
         for part in (part for part in model.pools[name].hyper if "spread" in part):

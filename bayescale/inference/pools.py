@@ -149,6 +149,12 @@ class Pools:
                 bases = self._bases(theta)  # the parameters on which they stand come before
             part, start = z[start : start + size], start + size
             pool, own = self.model.pools[name], self.anchors["own"][name]
+            if pool.apart:
+                inner, log_slope = self._own(name, part, bases)
+                theta[name] = pool.link.outer(inner, jnp)
+                log_slope = log_slope + pool.link.log_slope(inner, jnp)
+                total = total + (log_slope + jax.vmap(pool.prior.distribution().log_prob)(theta[name])).sum()
+                continue
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
             # the branch that is not taken must not overflow either, or its gradient would be no number
@@ -165,8 +171,11 @@ class Pools:
         parts, bases = [], self._bases(theta) if self.linear else {}
         for name in self.sizes:
             pool, own = self.model.pools[name], self.anchors["own"][name]
-            hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
+            if pool.apart:
+                parts.append(self._own_inverse(name, inner, bases))
+                continue
+            hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
             apart = inner - self._centre(name, hyper)
             together, mean = self._together(name, apart, hyper)
             units = (apart - mean) / hyper["spread"] + mean / together

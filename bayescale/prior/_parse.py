@@ -24,7 +24,7 @@ def parse_prior(text: str | float | Prior | Pooled) -> Prior | Pooled:
     """
     if isinstance(text, Pooled):
         return text
-    if isinstance(text, str) and text.strip().startswith("pooled"):
+    if isinstance(text, str) and text.strip().startswith(("pooled", "apart")):
         return Pooled.parse(text)
     return Prior.parse(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from bayescale.prior._prior import Prior
 if TYPE_CHECKING:
     import numpyro.distributions as dist
 
-__all__ = ["Pooled", "pooled"]
+__all__ = ["Pooled", "apart", "pooled"]
 
 # The spread between groups is about a third of what is unknown about all of them together, give or take a factor of
 # two, and stays away from zero: at zero a posterior of groups has no mode.
@@ -42,6 +42,8 @@ class Pooled:
         One of `over`: groups that agree in it have a deviation in common beside their own, with a spread of its own.
     slope : Prior or None
         Of the slope on a covariate that the law knows for each group.
+    apart : bool
+        Whether the groups have nothing in common: each has `prior` for itself, and there is no level and no spread.
     """
 
     prior: Prior
@@ -49,6 +51,7 @@ class Pooled:
     spread: Prior
     shared: str | None = None
     slope: Prior | None = None
+    apart: bool = False
 
     def __post_init__(self) -> None:
         if self.prior.fixed:
@@ -78,6 +81,8 @@ class Pooled:
     @property
     def hyper(self) -> dict[str, Prior]:
         """Priors of what is sampled beside the groups, by the suffix of its name: ``level``, ``spread``, ..."""
+        if self.apart:
+            return {}
         found = {"level": self.prior, "spread": self.spread}
         if self.shared is not None:
             found[f"spread_{self.shared}"] = self.spread
@@ -89,6 +94,8 @@ class Pooled:
         return self.prior.median
 
     def __str__(self) -> str:
+        if self.apart:
+            return f"apart({self.prior}, over={'*'.join(self.over)})"
         parts = [str(self.prior), f"over={'*'.join(self.over)}", f"spread={self.spread}"]
         parts += [f"shared={self.shared}"] if self.shared else []
         parts += [f"slope={self.slope}"] if self.slope else []
@@ -98,16 +105,18 @@ class Pooled:
     def parse(cls, text: str) -> Pooled:
         """Read ``"pooled(LogNormal(log(0.35), 0.5), over=corpus)"``; ``over=`` and ``spread=`` may be left out.
 
+        ``apart(...)`` in place of ``pooled(...)``: each group has the prior for itself.
+
         Raises
         ------
         PriorError
             The text is no pooled prior; the message shows the form that was expected.
         """
-        match = re.fullmatch(r"\s*pooled\s*\((.*)\)\s*", text)
+        match = re.fullmatch(r"\s*(pooled|apart)\s*\((.*)\)\s*", text)
         if match is None:
             raise PriorError(f"cannot read {text!r}: expected {EXAMPLE}")
         named: dict[str, str] = {}
-        for place, part in enumerate(_parts(match.group(1))):
+        for place, part in enumerate(_parts(match.group(2))):
             keyed = re.fullmatch(r"(over|spread|shared|slope)\s*=\s*(.*)", part)
             key, value = (
                 (keyed.group(1), keyed.group(2)) if keyed else (("prior", "over", "spread")[min(place, 2)], part)
@@ -121,6 +130,10 @@ class Pooled:
         if "shared" in named:
             settings["shared"] = named["shared"]
         over = tuple(part.strip() for part in named["over"].split("*"))
+        if match.group(1) == "apart":
+            if settings:
+                raise PriorError(f"cannot read {text!r}: groups that are apart have no {next(iter(settings))}")
+            return apart(Prior.parse(named["prior"]), over)
         return pooled(Prior.parse(named["prior"]), over, **settings)
 
     def sample(
@@ -167,6 +180,9 @@ class Pooled:
             Which members of `shared` the groups belong to, and what the slope multiplies.
         """
         members, covariate = new
+        if self.apart:
+            size = len(drawn[""])
+            return self.prior.sample(generator, size * len(members)).reshape(size, len(members))
         size = len(drawn["level"])
         spread = drawn["spread"][:, None]
         centre = self._centre(drawn, covariate) + np.zeros((size, len(members)))
@@ -197,6 +213,8 @@ class Pooled:
 
         from bayescale._float64 import jnp
 
+        if self.apart:
+            return self.prior.distribution().expand([len(groups)]).to_event(1)
         link, spread = self.link, hyper["spread"]
         if link.floor is not None:
             return dist.TruncatedNormal(jnp.full(len(groups), hyper["level"]), spread, low=link.floor).to_event(1)
@@ -255,6 +273,17 @@ def pooled(
     if spread is None and not level.fixed:
         spread = Prior("LogNormal", math.log(float(f"{SHARE * link_of(level).sd:.3g}")), FACTOR)
     return Pooled(level, columns, Prior.parse(spread if spread is not None else 1.0), shared, slope)
+
+
+def apart(prior: Prior | str, over: str | tuple[str, ...]) -> Pooled:
+    """Let a parameter have a value in each group that says nothing of the others: each has the prior for itself.
+
+    Examples
+    --------
+    >>> print(apart("LogNormal(0.5, 0.4)", over="corpus"))
+    apart(LogNormal(0.5, 0.4), over=corpus)
+    """
+    return replace(pooled(prior, over), apart=True)
 
 
 def _parts(text: str) -> Iterator[str]:

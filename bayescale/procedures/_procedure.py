@@ -14,6 +14,7 @@ from bayescale.errors import FitError, RunsError
 from bayescale.fits import Fit
 from bayescale.fits._record import KINDS, Record, describe_runs, versions
 from bayescale.model import Model
+from bayescale.procedures._evaluation_noise import unused
 from bayescale.runs import Runs
 
 __all__ = ["REGISTRY", "Procedure", "Progress", "losses"]
@@ -99,6 +100,8 @@ class Procedure(ABC):
         prior_predictive: Mapping[str, Any] | None = None,
     ) -> Record:
         """What is kept with the fit: the model, the settings, the table and how it went."""
+        if not self.bayesian:
+            diagnostics = unused(diagnostics, self.name, runs, self.settings)
         return Record(
             law=self.model.law.name,
             reference_run=self.model.law.reference_run,

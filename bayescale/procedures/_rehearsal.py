@@ -11,7 +11,7 @@ from bayescale.discrepancy import Ladder, Rehearsal
 from bayescale.fits._record import Record
 from bayescale.forecast import forecast
 from bayescale.inference.sampler import Sampler
-from bayescale.model import Model
+from bayescale.model import Model, evaluation_sd
 from bayescale.procedures._posterior import draw, with_pinned
 from bayescale.runs import Runs
 
@@ -47,6 +47,7 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     nearest = np.argsort(np.median(predicted, axis=0), kind="stable")[: max(round(SHARE * len(upper)), FEWEST)]
     error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
     noise = TAILS * float(np.median(flat["sigma"])) ** 2 / len(nearest)
+    noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)
     decades = ladder.beyond(upper["C"])[nearest].mean()
     return Rehearsal(float(decades), float(np.median(error)), float(np.sqrt(error.var() + noise)), len(nearest))
 

@@ -15,6 +15,7 @@ from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
 from bayescale.intervals import quantiles
 from bayescale.model import Model
+from bayescale.procedures._evaluation_noise import judged
 from bayescale.procedures._posterior import draw, with_pinned
 from bayescale.procedures._procedure import Procedure, Progress
 from bayescale.procedures._rehearsal import on_ladder
@@ -63,17 +64,20 @@ class NUTS(Procedure):
         self.model = model = self.model.on(runs)
         samples = draw(model, runs, self.settings, seed, progress)
         verdict = diagnose(model, samples, len(runs))
-        verdict = replace(verdict, notes=(*verdict.notes, *_remarks(model, samples, model.data(runs))))
+        middle = _middle(model, samples)
+        columns = model.data(runs)
+        remarks = model.law.remarks(columns, model.per_run(middle, columns))
+        verdict = judged(replace(verdict, notes=(*verdict.notes, *remarks)), model, middle, runs)
         record = self.record(runs, seed, samples.seconds, verdict, _before(model, runs))
         if model.discrepancy is not None:
             record = on_ladder(record, model, runs, self.settings, seed)
         return Fit.assemble(record, model.law, with_pinned(model, samples), runs, samples.stats)
 
 
-def _remarks(model: Model, samples: Samples, columns: dict[str, np.ndarray]) -> tuple[str, ...]:
-    """What the law says of the fit."""
+def _middle(model: Model, samples: Samples) -> dict[str, np.ndarray]:
+    """The median of every parameter; of those with groups, (group,)."""
     middle = {name: np.median(values) for name, values in with_pinned(model, samples).items()}
-    return model.law.remarks(columns, model.per_run(gathered(middle, model.groups_of), columns))
+    return gathered(middle, model.groups_of)
 
 
 def _before(model: Model, runs: Runs) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bayescale.runs._cells import is_blank, numbers
 from bayescale.runs._columns import Resolution, resolve
 from bayescale.runs._design import design_warnings
 from bayescale.runs._messages import row_list
-from bayescale.runs._names import STANDARD
+from bayescale.runs._names import LOSS_SD, STANDARD
 from bayescale.runs._raw import RawTable
 from bayescale.runs._rows import row_problems
 from bayescale.runs._scale import flops_problems, loss_problems, size_problems
@@ -97,6 +97,8 @@ def assess(
         raw = raw.select(mask)
         values = read_values(raw, found)
     wanted = list(needs) if needs is not None else [name for name in STANDARD if name in values]
+    if "loss" in wanted and LOSS_SD in values:
+        wanted.append(LOSS_SD)
     of_table = [*found.problems, *missing(raw, found, values, needs)]
     of_loss = loss_problems(found, values, raw.rows) if "loss" in wanted else []
     # A loss column that is refused whole is not listed again cell by cell.

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bayescale.errors import Problem, RunsError
-from bayescale.runs._cells import Numbers, is_blank, numbers, shown
+from bayescale.runs._cells import is_blank, shown
+from bayescale.runs._column_source import Source
+from bayescale.runs._loss_sd import error_bar, settled
 from bayescale.runs._messages import column_option, names
 from bayescale.runs._names import (
     KNOWN,
+    LOSS_SD,
     OTHERS,
     STANDARD,
-    Unit,
     aliases_of,
     metric_named,
     split_unit,
@@ -23,24 +25,6 @@ from bayescale.runs._names import (
 from bayescale.runs._raw import RawTable
 
 __all__ = ["Resolution", "Source", "resolve"]
-
-
-@dataclass(frozen=True)
-class Source:
-    """The table column that a standard name is read from, and the unit it is written in."""
-
-    column: str
-    unit: Unit | None = None
-
-    @property
-    def formula(self) -> str:
-        return self.column if self.unit is None else self.unit.formula(self.column)
-
-    def read(self, raw: RawTable, name: str) -> Numbers:
-        """The column in the standard unit."""
-        plain = self.unit is None or self.unit == Unit(self.unit.text)
-        read = numbers(raw.frame[self.column].to_numpy(), quantities=plain and name in {"N", "D", "C", "U", *OTHERS})
-        return read if self.unit is None else Numbers(self.unit.convert(read.values), read.reasons)
 
 
 @dataclass
@@ -73,8 +57,10 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     """
     found = Resolution()
     extra = tuple(extra)
-    for key, spec in (columns or {}).items():
-        _settle(found, raw, _checked_key(str(key), extra), str(spec))
+    named = {_checked_key(str(key), extra): str(spec) for key, spec in (columns or {}).items()}
+    for name, spec in named.items():
+        if name != LOSS_SD:
+            _settle(found, raw, name, spec)
     for name in STANDARD:
         if name not in found.sources and name not in found.ignored:
             _find(found, raw, name)
@@ -83,6 +69,7 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
             found.sources[name] = Source(name)
         elif name not in found.sources and name in OTHERS:
             _find(found, raw, name)
+    _find_error_bar(found, raw, named.get(LOSS_SD))
     _check_sources(found, raw)
     return found
 
@@ -127,6 +114,21 @@ def _settle(found: Resolution, raw: RawTable, name: str, spec: str) -> None:
     )
 
 
+def _find_error_bar(found: Resolution, raw: RawTable, spec: str | None) -> None:
+    """The sd of the loss: as it was named, or by its name where that belongs to the loss that was found."""
+    loss = found.sources.get("loss")
+    if spec is not None and spec.strip().lower() == "none":
+        found.ignored.add(LOSS_SD)
+    elif spec is not None and loss is None:
+        raise RunsError(f"{column_option(LOSS_SD, spec)} is the sd of a loss, and no column holds one")
+    elif loss is not None:
+        source, problem = (settled(raw, spec, loss), None) if spec is not None else error_bar(raw, loss)
+        if source is not None:
+            found.sources[LOSS_SD] = source
+        elif problem is not None:
+            (found.problems if problem.fatal else found.warnings).append(problem)
+
+
 def _find(found: Resolution, raw: RawTable, name: str) -> None:
     taken = {source.column for source in found.sources.values()}
     candidates = _candidates(raw, name, taken)
@@ -169,10 +171,11 @@ def _ambiguous(name: str, columns: list[str]) -> Problem:
 def _check_sources(found: Resolution, raw: RawTable) -> None:
     users: dict[str, list[str]] = {}
     for name, source in found.sources.items():
-        users.setdefault(source.column, []).append(name)
-        if source.column in raw.repeated:
-            message = f"more than one column has this name, so which of them is {name} cannot be told; rename one"
-            found.problems.append(Problem(message, column=source.column))
+        for column in source.columns:
+            users.setdefault(column, []).append(name)
+            if column in raw.repeated:
+                message = f"more than one column has this name, so which of them is {name} cannot be told; rename one"
+                found.problems.append(Problem(message, column=column))
     for column, both in users.items():
         if len(both) > 1:
             message = f"the one column is taken for {' and '.join(both)}; settle one of them with --column"
@@ -187,8 +190,12 @@ def _check_metric(found: Resolution, source: Source) -> None:
         option = column_option("loss", f"{source.column} (perplexity)")
         message = f"a perplexity is not a loss in nats per token; have its natural logarithm taken: {option}"
         found.problems.append(Problem(message, column=source.column))
-    elif metric == "accuracy":
-        message = "an accuracy is not a loss; name the column of the cross-entropy with --column loss=COLUMN"
+    elif metric == "accuracy" and (source.unit is None or source.unit.transform != "error"):
+        option = column_option("loss", f"{source.column} (accuracy)")
+        message = (
+            "an accuracy is not a loss: it rises, and ends at 1. Name the column of the cross-entropy with --column "
+            f"loss=COLUMN, or fit the error, 1 - accuracy, under a law that is bounded: {option} --law bounded"
+        )
         found.problems.append(Problem(message, column=source.column))
     elif metric == "bits per byte":
         message = "these are bits per byte, not nats per token: the floor E and its prior are then in bits per byte too"

@@ -11,6 +11,7 @@ from bayescale.compute import FLOPS_PER_PF_DAY
 
 __all__ = [
     "KNOWN",
+    "LOSS_SD",
     "OTHERS",
     "STANDARD",
     "Unit",
@@ -33,7 +34,10 @@ STANDARD = {
 OTHERS = {"S": "training steps", "B": "batch size, tokens"}
 """Inputs that only some laws read, found by alias where a law asks for them and left alone otherwise."""
 
-KNOWN = STANDARD | OTHERS
+LOSS_SD = "loss_sd"
+"""What the evaluation leaves open of each loss, beside it in the table where somebody measured it."""
+
+KNOWN = STANDARD | OTHERS | {LOSS_SD: "sd of the loss from its evaluation, nats per token"}
 """Every name with a meaning; each is a number above zero."""
 
 _ALIASES = {
@@ -77,7 +81,15 @@ class Unit:
                 return np.exp(values)
             if self.transform == "perplexity":
                 return np.where(values > 0, np.log(np.where(values > 0, values, 1.0)), np.nan)
+            if self.transform == "error":
+                return 1.0 - self.factor * values
             return values if self.factor == 1.0 else values * self.factor
+
+    def slope(self, values: np.ndarray) -> np.ndarray:
+        """The derivative of `convert` for units of a loss: how a small error of a cell becomes one in nats."""
+        if self.transform == "perplexity":
+            return 1.0 / values
+        return np.full(len(values), -self.factor if self.transform == "error" else self.factor)
 
     def formula(self, column: str) -> str:
         """How a record of the columns spells the conversion."""
@@ -87,6 +99,8 @@ class Unit:
             return f"exp({column})"
         if self.transform == "perplexity":
             return f"ln({column})"
+        if self.transform == "error":
+            return f"1 - {column}" if self.factor == 1.0 else f"1 - {self.factor:g} * {column}"
         return column if self.factor == 1.0 else f"{self.factor:g} * {column}"
 
 
@@ -118,7 +132,7 @@ _NO_FACTOR = {
 
 def standard_name(text: str) -> str | None:
     """The standard name meant by a key such as ``n`` or ``Loss``; None where there is none."""
-    return next((name for name in STANDARD if name.lower() == text.strip().lower()), None)
+    return next((name for name in (*STANDARD, LOSS_SD) if name.lower() == text.strip().lower()), None)
 
 
 def aliases_of(column: str) -> tuple[str, Unit | None] | None:
@@ -182,6 +196,9 @@ _LOSS_UNITS = {
     "bitspertoken": Unit("bits", float(np.log(2.0))),
     "perplexity": Unit("perplexity", transform="perplexity"),
     "ppl": Unit("perplexity", transform="perplexity"),
+    # of a metric that rises, the error is what laws describe
+    "accuracy": Unit("accuracy", transform="error"),
+    "accuracy%": Unit("accuracy", 0.01, transform="error"),
 }
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayescale.errors import Problem
 from bayescale.runs._assess import Assessment, typed_column
-from bayescale.runs._names import STANDARD
+from bayescale.runs._names import LOSS_SD, STANDARD
 from bayescale.runs._values import formulas
 
 __all__ = ["Record", "record_of", "stored_name"]
@@ -45,7 +45,8 @@ def record_of(assessment: Assessment) -> Record:
     variables = {name: values[name][kept] for name in names if name in values}
     inputs = tuple(sorted(variables))
     for column in raw.frame.columns:
-        if column not in variables:
+        # a column of that name that was set aside, or is of another loss, is not the sd of this one
+        if column not in variables and not (column == LOSS_SD and "loss" in variables):
             variables[column] = typed_column(raw.frame[column].to_numpy()[kept])
     table = _read_only(
         xr.Dataset(

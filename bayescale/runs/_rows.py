@@ -11,7 +11,7 @@ from bayescale.errors import Problem
 from bayescale.runs._cells import is_blank, shown
 from bayescale.runs._columns import Resolution
 from bayescale.runs._messages import column_option
-from bayescale.runs._names import KNOWN
+from bayescale.runs._names import KNOWN, LOSS_SD
 from bayescale.runs._raw import RawTable
 from bayescale.runs._values import Values
 
@@ -47,9 +47,9 @@ def row_problems(
     for name in values.behind(wanted):
         for place, message in _cell_problems(found, values, name).items():
             if not empty[place]:
-                column = found.sources[name].column
-                cell = shown(raw.frame[column].iat[place])
-                row = int(raw.rows[place])
+                columns = found.sources[name].columns
+                cell = " to ".join(shown(raw.frame[column].iat[place]) for column in columns)
+                column, row = " and ".join(columns), int(raw.rows[place])
                 problems.setdefault(row, []).append(Problem(message, row=row, column=column, value=cell))
     for row, message in _derived_problems(raw, values, wanted):
         if row not in problems:
@@ -118,6 +118,10 @@ def _remedy(values: Values, name: str) -> str:
     others = {"N", "D", "C"} - {name}
     if name in {"N", "D", "C"} and others <= set(values.read):
         return f" (or {column_option(name, 'none')}: it is then computed from {' and '.join(sorted(others))})"
+    if name == LOSS_SD:
+        return (
+            f" (or {column_option(name, 'none')}: the error of the evaluation then counts with the scatter of the runs)"
+        )
     if name == "U":
         return f" (or {column_option(name, 'none')}, where no law needs it)"
     return ""

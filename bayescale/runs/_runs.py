@@ -16,7 +16,7 @@ from bayescale.errors import Problem, RunsError
 from bayescale.runs._assess import Assessment, assess
 from bayescale.runs._columns import Resolution, Source
 from bayescale.runs._messages import refusal
-from bayescale.runs._names import STANDARD
+from bayescale.runs._names import LOSS_SD, STANDARD
 from bayescale.runs._raw import RawTable
 from bayescale.runs._record import Record, record_of, stored_name
 from bayescale.runs._rows import row_problems
@@ -160,7 +160,7 @@ class Runs:
         raw = RawTable.from_columns(list(cells), [_objects(values) for values in cells.values()], source)
         if not len(raw.frame):
             raise RunsError(f"{source}: the columns are empty")
-        found = Resolution({name: Source(name) for name in cells if name in STANDARD})
+        found = Resolution({name: Source(name) for name in cells if name in (*STANDARD, LOSS_SD)})
         values = read_values(raw, found)
         # Equal rows are allowed here: resampled and simulated tables have them.
         problems = row_problems(raw, found, values, list(values.available), duplicates=False)

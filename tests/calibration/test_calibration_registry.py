@@ -49,6 +49,9 @@ PAIRED = "tests/comparison/test_known_answers.py::test_procedures_that_agree_in_
 CURVES = "tests/curves/test_curve_forecasts.py::test_simulated_curves_are_forecast_to_the_noise_and_covered"
 SCORES = "tests/transfer/test_transfer_scores.py::test_coverage_over_simulated_pairs"
 MATRIX = "tests/transfer/test_transfer_matrix.py::test_intervals_cover_hidden_scores_of_simulated_tables"
+EVALUATION_NOISE = "tests/test_evaluation_noise.py::test_sigma_is_covered_with_the_sds_and_not_without"
+TARGETS = "tests/targets/test_target_fits.py::test_shared_and_own_parameters_are_covered"
+DOWNSTREAM = "tests/downstream/test_downstream_chain.py::test_forecasts_of_accuracy_are_covered"
 NEW_GROUP = "tests/pooling/test_grouped_fits.py::test_a_new_group_is_as_uncertain_as_the_groups_are_apart"
 
 COVERED = {
@@ -61,6 +64,7 @@ COVERED = {
     "cli compare": PAIRED,
     "cli curves": CURVES,
     "cli demo": FITS,
+    "cli downstream": DOWNSTREAM,
     "cli fit": FITS,
     "cli forecast": FITS,
     "cli prior-set": PRIOR_SET,
@@ -74,6 +78,8 @@ COVERED = {
     "curves.Discrepancy.scales": CURVES,
     "discrepancy.Discrepancy": DISCREPANCY,
     "discrepancy.Discrepancy.offsets": DISCREPANCY,
+    "downstream.Chain.forecast": DOWNSTREAM,
+    "downstream.fit_chain": DOWNSTREAM,
     "evaluation.AverageOfLaws.forecast": FORECASTS,
     "evaluation.Backtest": BACKTEST,
     "evaluation.Backtest.pit": BACKTEST,
@@ -93,8 +99,10 @@ COVERED = {
     "forecast.forecast": FITS,
     "forecast.forecast_path": FITS,
     "forecast.isoflop_curves": FITS,
+    "forecast.new_run": FORECASTS,
     "intervals.interval": SDS,
     "intervals.quantiles": FITS,
+    "model.evaluation_sd": EVALUATION_NOISE,
     "new_groups.at_runs": NEW_GROUP,
     "new_groups.with_groups_of": NEW_GROUP,
     "prior_sets.combine": PRIOR_SET,
@@ -107,6 +115,9 @@ COVERED = {
     "procedure least-squares": BOOTSTRAP,
     "procedure nuts": SBC,
     "procedure vpnls": BOOTSTRAP,
+    "targets.TargetFits": TARGETS,
+    "targets.TargetFits.summary": TARGETS,
+    "targets.fit_targets": TARGETS,
     "transfer.HoldOut": MATRIX,
     "transfer.TransferMatrix": MATRIX,
     "transfer.TransferScores": SCORES,
@@ -120,7 +131,8 @@ _EXEMPT = {
         averaging.LogDensity averaging.log_density averaging.predictive comparison.compare comparison.compare_laws
         curves.CurvePriors discrepancy.Rehearsal evaluation.Draws evaluation.Request fits.Fit fits.Fit.assemble
         fits.Fit.estimate fits.Fit.kind fits.log_groups prior_sets.Family procedures.Procedure transfer.Pairs
-        transfer.ScoreSettings transfer.read_pairs model.Model.data procedures.NUTS.Settings""",
+        transfer.ScoreSettings transfer.read_pairs model.Model.data procedures.NUTS.Settings
+        targets.Reading""",
     "a verdict in words on what another gives, tested against designs that are known": """
         diagnostics.Diagnostics diagnostics.contraction diagnostics.diagnose diagnostics.shift fits.Fit.rests_on
         fits.Fit.sensitivity fits.Sensitivity fits.allocation_verdicts fits.forecast_verdicts""",

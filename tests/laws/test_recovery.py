@@ -26,6 +26,7 @@ ENDS = {
     "U": (1e8, 1e11),
     "K": (1, 50),
     "p": (0.02, 1),
+    "nll": (0.3, 2),
 }
 # Curves are short and have their reference run in the middle.
 CURVE = {"D": (1e3, 1e9)}
@@ -49,6 +50,8 @@ TRUTHS: dict[str, dict[str, float]] = {
     "crossover": {},
     "msl": {},
     "bimix": {},
+    "log-linear": {},
+    "sigmoid": {},
     "m1": {},
     "m2": {},
     "m3": {"s": 0.1},

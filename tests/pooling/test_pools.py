@@ -23,6 +23,13 @@ MODELS = {
     "floor": Model(Chinchilla(), NOISE).with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)"),
     "logit": Model(Chinchilla(), NOISE).with_priors(alpha="pooled(Beta(3, 5), corpus)", beta=0.37),
     "noise": Model(Chinchilla(), NOISE).with_priors(sigma="pooled(LogNormal(-5, 0.5), corpus)"),
+    "apart": Model(Chinchilla(), NOISE).with_priors(
+        E="apart(LogNormal(0.5, 0.4), corpus)",
+        b="apart(TruncatedNormal(0.3, 0.2), corpus)",
+        alpha="apart(Beta(3, 5), corpus)",
+        sigma="apart(HalfNormal(0.1), corpus)",
+        beta="pooled(Normal(0.4, 0.1), corpus)",
+    ),
     "shared": Model(Chinchilla(), NOISE).with_priors(
         alpha="pooled(LogNormal(-1, 0.5), corpus*seed, shared=corpus)", beta="pooled(Normal(0.4, 0.1), seed)"
     ),
