@@ -29,7 +29,7 @@ def share_covered(groups: int) -> tuple[float, float]:
     return float(np.mean(wide)), float(np.mean(half))
 
 
-@pytest.mark.parametrize("groups", [3, 5, 8, 40])
+@pytest.mark.parametrize("groups", [5, 8, 40])
 def test_the_next_group_is_covered(groups: int) -> None:
     """With few groups too, whose scale is hardly known.
 
