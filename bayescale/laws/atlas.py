@@ -19,8 +19,6 @@ __all__ = ["Atlas", "guarded"]
 
 # Below this share of the target's own tokens, D_eff is bent so that it stays above zero.
 GUARD = 0.2
-# A repetition's usual price, only to say what a typical run of a language is.
-USUAL_LAMBDA = 0.15
 
 
 def guarded(ratio: Any) -> Any:
@@ -90,6 +88,7 @@ class Atlas(Law):
         "lambda_D": Prior.parse("LogNormal(log(0.15), 1.0)"),
     }
     linear = ("E", "a", "b")
+    powers = {"a": "alpha", "b": "beta"}
     fitted_by = ("nuts",)
     falls_in = ("N",)
     may_be_zero = ("D_i", "D_other")
@@ -166,12 +165,14 @@ class Atlas(Law):
         usual = float(np.mean(list(linked.values())))
         return np.array([linked.get((pair[0], pair[1]), usual) for pair in groups.labels])
 
-    def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """A run on the language alone, once through, of the usual size and effective tokens."""
-        fresh = np.asarray(effective(columns["D_t"], columns["U_t"], 1.0 / USUAL_LAMBDA))
+        middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}
+        ratio, own = self._tokens(*(columns[name] for name in self.inputs[1:]), **middle)
+        worth = np.exp(np.log(np.asarray(guarded(ratio) * own)).mean())
         alone = {name: np.zeros(values.shape[1:]) for name, values in columns.items() if name.startswith("D_")}
         alone |= {name: np.full(values.shape[1:], PLENTY) for name, values in columns.items() if name.startswith("U_")}
-        return alone | {"N": np.exp(np.log(columns["N"]).mean()), "D_t": np.exp(np.log(fresh).mean())}
+        return alone | {"N": np.exp(np.log(columns["N"]).mean()), "D_t": worth}
 
     def loss(
         self,
@@ -209,7 +210,7 @@ class Atlas(Law):
 
     def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
         """The rows whose effective tokens are under the guard, by the medians of the parameters."""
-        names = ("D_t", "U_t", "D_i", "U_i", "D_other", "U_other")
+        names = self.inputs[1:]
         if not set(names) <= set(columns):
             return ()
         middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}

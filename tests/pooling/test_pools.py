@@ -9,8 +9,8 @@ import pytest
 from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax, jnp
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Density, pad
-from bayescale.inference.pools import anchors_of
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
 from bayescale.noise import Noise
