@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayescale._float64 import jnp
+from bayescale.errors import LawError
 from bayescale.grouping import Groups
 from bayescale.laws._columns import Columns
 from bayescale.laws._law import Law
-from bayescale.laws._mixtures import PLENTY, Mixture, languages_of, most_sampled
+from bayescale.laws._mixtures import PLENTY, Mixture, languages_of, most_sampled, scores_in
 from bayescale.laws._repetition import effective
 from bayescale.prior import Pooled, Prior, pooled
 
@@ -49,10 +51,11 @@ class Atlas(Law):
     Parameters
     ----------
     k : int or None
-        Sources that have a ``tau`` of their own for each target; None for all languages.
-    transfer : mapping of (target, source) to float, optional
-        Bilingual transfer scores. They enter as a regressor of ``tau``, by ``BTS / (2 - BTS)`` with a slope and an
-        intercept that are learnt: taken for ``tau`` itself they would make ``D_eff`` negative in most wide mixtures.
+        Sources that have a ``tau`` of their own for each target; None (``all`` in text) for all languages.
+    transfer : mapping of (target, source) to float, or path, optional
+        Bilingual transfer scores, or a table of them: one row a pair, columns target, source and score. They enter as
+        a regressor of ``tau``, by ``BTS / (2 - BTS)`` with a slope and an intercept that are learnt: taken for ``tau``
+        itself they would make ``D_eff`` negative in most wide mixtures.
     sources : mapping of str to sequence of str, optional
         :math:`K_t` of each target; settled on the table if absent.
 
@@ -101,14 +104,27 @@ class Atlas(Law):
         C0: float | None = None,
         *,
         k: int | None = 3,
-        transfer: Mapping[tuple[str, str], float] | Sequence[Sequence[Any]] = (),
+        transfer: Mapping[tuple[str, str], float] | Sequence[Sequence[Any]] | str | os.PathLike[str] = (),
         sources: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(N0, D0, C0)
+        if k is not None and (type(k) is not int or k < 1):
+            raise LawError(f"{self.name}: k is how many sources have a tau of their own: 1 or more, or all; got {k!r}")
         self.k = k
-        scores = [((t, s), v) for (t, s), v in transfer.items()] if isinstance(transfer, Mapping) else transfer
-        self.transfer = tuple(sorted(((str(t), str(s)), float(v)) for (t, s), v in scores))
+        if sources is not None and not isinstance(sources, Mapping):
+            raise LawError(f"{self.name}: sources are given by target, {{'sw': ['en', 'fr']}}; got {sources!r}")
+        self.transfer = self._scores(transfer)
         self.sources = tuple(sorted((target, tuple(names)) for target, names in (sources or {}).items()))
+
+    def _scores(self, given: Any) -> tuple[tuple[tuple[str, str], float], ...]:
+        found = scores_in(given) if isinstance(given, str | os.PathLike) else given
+        pairs = found.items() if isinstance(found, Mapping) else found
+        try:
+            return tuple(sorted(((str(t), str(s)), float(v)) for (t, s), v in pairs))
+        except (TypeError, ValueError):
+            raise LawError(
+                f"{self.name}: transfer scores are given by (target, source), or in a table; got {given!r}"
+            ) from None
 
     @property
     def needs(self) -> tuple[str, ...]:
