@@ -179,13 +179,18 @@ class Pools:
         """Inner value, and log slope of it, at a value's own coordinate; `theta` holds the parameters before it."""
         part, last = parts[name], self._last
         if last and name == self.steep[last]:
-            return part - jnp.log(self._contribution(last, parts[last], theta, bases)[0]), jnp.zeros_like(part)
+            contribution, _ = self._contribution(last, parts[last], theta, bases)
+            return part - self._slope_shift(contribution), jnp.zeros_like(part)
         if name not in self.linear:
             return part, jnp.zeros_like(part)
         contribution, log_slope = self._contribution(name, part, theta, bases)
         outer, link = contribution / bases[name], self.model.pools[name].link
         inner = link.inner(outer, jnp)
         return inner, jnp.log(outer) + log_slope - link.log_slope(inner, jnp)
+
+    def _slope_shift(self, contribution: Any) -> Any:
+        """From the logarithm of the last exponent to that of the slope, where the contribution is a coordinate too."""
+        return jnp.where(self.anchors["own"][self._last] > 0, jnp.log(contribution), 0.0)
 
     def _contribution(
         self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]
@@ -208,7 +213,7 @@ class Pools:
     def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any], contributions: Mapping[str, Any]) -> Any:
         last = self._last
         if last and name == self.steep[last]:
-            return inner + jnp.log(contributions[last])
+            return inner + self._slope_shift(contributions[last])
         if name not in self.linear:
             return inner
         if name in self.steep and name != last:
