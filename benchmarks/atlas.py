@@ -3,6 +3,7 @@
 ``python -m benchmarks.atlas --languages 10 --tables 4`` fits four tables and prints one line each and the coverage of
 all; ``--rows mono`` (or ``bilingual``, ``fresh``) keeps those runs only, to see what a design leaves open. ``--law``,
 ``--noise`` and ``--prior`` change what is simulated and fitted alike; ``--run-sd`` what is simulated alone.
+``--splits`` scores laws on held-out runs of each table in place of the fit, as `bayescale languages` does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from bayescale.evaluation.languages import language_splits
 from bayescale.fits import Fit
 from bayescale.lab import MultilingualDesign, SimulatedRuns, simulate_runs
 from bayescale.laws import parse
@@ -66,6 +68,7 @@ def main() -> None:
     parser.add_argument("--noise", default="normal")
     parser.add_argument("--prior", action="append", default=[])
     parser.add_argument("--run-sd", type=float, default=0.0)
+    parser.add_argument("--splits", action="store_true")
     arguments = parser.parse_args()
     model = model_of(arguments.law, arguments.noise, arguments.prior)
     wide = arguments.languages > 20
@@ -75,6 +78,9 @@ def main() -> None:
     for seed in range(arguments.first, arguments.first + arguments.tables):
         made = simulate_runs(model, design, {"sigma": SIGMA}, seed=seed, run_sd=arguments.run_sd)
         runs = Runs.from_arrays(**{str(name): made.frame[name].to_numpy() for name in made.frame})
+        if arguments.splits:
+            print(f"table {seed}: {len(runs)} rows\n{language_splits(runs, seed=seed)!r}", flush=True)
+            continue
         cpu, wall = time.process_time(), time.perf_counter()
         fit = NUTS(model).fit(runs, seed=seed)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

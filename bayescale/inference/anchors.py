@@ -33,7 +33,8 @@ def anchors_of(
     dict
         ``own``: for each pooled parameter, 1 where a group's value is sampled as its own, 0 where as a deviation,
         (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
-        what each linear parameter usually contributes to the loss of that run, (group,).
+        what each linear parameter usually contributes to the loss of that run, (group,). ``inside``: for each grouping,
+        which groups of a parameter with other groups that run is in, (group, ...), where all runs of a group agree.
     """
     if not model.pools:
         return {}
@@ -42,12 +43,27 @@ def anchors_of(
     each = model.per_run(near, columns)
     by_run = [groups for groups in model.groups if columns[groups.key].ndim == 1]
     typical = {groups.key: _typical(model, groups, columns, each) for groups in by_run}
-    bare = Pools(model, {"typical": typical})
+    inside = {groups.key: _inside(model, groups, columns) for groups in by_run}
+    bare = Pools(model, {"typical": typical, "inside": inside})
     return {
         "own": {name: np.ones(len(groups)) for name, groups in model.groups_of.items()},
         "typical": typical,
+        "inside": inside,
         "usual": bare.usual(),
     }
+
+
+def _inside(model: Model, groups: Groups, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    first = [np.flatnonzero(columns[groups.key] == place) for place in range(len(groups))]
+    if not all(rows.size for rows in first):
+        return {}
+    found = {}
+    for name, other in model.groups_of.items():
+        places = columns[other.key]
+        chosen = places[[rows[0] for rows in first]]
+        if other.key != groups.key and (places == chosen[columns[groups.key]]).all():
+            found[name] = chosen
+    return found
 
 
 def _typical(

@@ -20,6 +20,8 @@ __all__ = ["find_grouped_mode"]
 STARTS = 4
 # A group that leaves less than this share of the variance between groups speaks for itself.
 INFORMED = 0.5
+# A combination of values that the table knows this many times as precisely as its prior is fixed.
+FIXED = 20.0
 # Nats that a further round or step would gain: where the mode is only to be approached, and at the mode.
 ROUGH, EXACT = 0.1, 1e-6
 ROUNDS = 6
@@ -182,7 +184,12 @@ def _informed(
         if name in density.pools.kept:
             own[name] = np.ones(size)
             continue
-        # groups with a deviation in common are sampled alike
-        members = model.structure(name)[0] if model.pools[name].shared else np.arange(size)
-        own[name] = np.array([float((left[members == member] < INFORMED).all()) for member in members])
+        if model.pools[name].shared is None:
+            own[name] = (left < INFORMED).astype(float)
+            continue
+        # groups with a deviation in common are sampled alike: as their own where the table fixes what they add up to,
+        # given all else, for in deviations that sum would be a product with the spread, and bent
+        members, block = model.structure(name)[0], hessian[inside, inside][start - size : start, start - size : start]
+        most = {m: np.linalg.eigvalsh(block[np.ix_(members == m, members == m)])[-1] for m in set(members.tolist())}
+        own[name] = np.array([float(most[member] > FIXED) for member in members.tolist()])
     return theta, own

@@ -107,10 +107,13 @@ class Pools:
         for over in dict.fromkeys(of[name].over for name in self.linear):
             names = [name for name in asked or self.linear if of[name].over == over]
             aligned = {n: theta[n] for n in law.parameters if n in theta and n in of and of[n].over == over}
-            # a parameter that has other groups, or none, stays at its usual value: any fixed one makes a coordinate
+            key = of[names[0]].key
+            # a parameter whose groups lie across these stays at its usual value: any fixed one makes a coordinate
             usual = {n: self.model.priors[n].median for n in law.parameters}
-            inputs = [self.anchors["typical"][of[names[0]].key][n] for n in law.inputs]
-            rest = usual | {n: value for n, value in aligned.items() if n not in law.linear}
+            inputs = [self.anchors["typical"][key][n] for n in law.inputs]
+            inside = {n: theta[n][at] for n, at in self.anchors["inside"][key].items() if n in theta}
+            alone = {n: theta[n] for n in law.parameters if n in theta and n not in of}
+            rest = usual | {n: value for n, value in (alone | inside | aligned).items() if n not in law.linear}
 
             def contribution(units: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
                 return law.loss(*inputs, **rest | dict(zip(law.linear, units, strict=True)))
@@ -137,7 +140,7 @@ class Pools:
         for name, part in parts.items():
             if name in self.linear and name not in bases:
                 # the parameters on which they stand come before
-                bases |= self._bases(theta, self._known_with(name))
+                bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)

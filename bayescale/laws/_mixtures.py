@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayescale.errors import RunsError
+from bayescale.runs._cells import numbers
 from bayescale.runs._source import raw_table
 
 __all__ = ["PLENTY", "Mixture", "languages_of", "most_sampled", "scores_in"]
@@ -75,7 +76,7 @@ class Mixture:
     def split(self, sources: Mapping[str, tuple[str, ...]]) -> dict[str, np.ndarray]:
         """Tokens of the target, of its `sources`, and of all other languages, seen and unique."""
         at = np.array([[self.languages.index(name) for name in sources[label]] for label in self.target])
-        at = at.reshape(len(self.target), -1)
+        at = at.reshape(len(self.target), -1).astype(int)  # without sources there are none to be of a type
         rest = np.ones(self.tokens.shape, dtype=bool)
         np.put_along_axis(rest, np.concatenate([self.own[:, None], at], axis=1), False, axis=1)
         others = self.tokens * rest
@@ -121,7 +122,7 @@ def scores_in(path: str | os.PathLike[str]) -> dict[tuple[str, str], float]:
     missing = [name for name in ("target", "source", column) if name not in raw.frame]
     if missing:
         raise RunsError(f"{raw.source} has no column {missing[0]!r}; transfer scores are in target, source and score")
-    values = _numbers(raw.frame, column, np.nan)
+    values = numbers(raw.frame[column].to_numpy(), quantities=False).values
     pairs = zip(raw.frame["target"].astype(str), raw.frame["source"].astype(str), values.tolist(), strict=True)
     return {(target, source): value for target, source, value in pairs if not np.isnan(value)}
 

@@ -13,7 +13,7 @@ from bayescale.errors import LawError
 from bayescale.grouping import Groups
 from bayescale.laws._columns import Columns
 from bayescale.laws._law import Law
-from bayescale.laws._mixtures import PLENTY, Mixture, languages_of, most_sampled, scores_in
+from bayescale.laws._mixtures import Mixture, languages_of, most_sampled, scores_in
 from bayescale.laws._repetition import effective
 from bayescale.prior import Pooled, Prior, pooled
 
@@ -182,13 +182,15 @@ class Atlas(Law):
         return np.array([linked.get((pair[0], pair[1]), usual) for pair in groups.labels])
 
     def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """A run on the language alone, once through, of the usual size and effective tokens."""
+        """The run in the middle: of sizes, effective tokens, and how much each of their terms adds to them."""
         middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}
-        ratio, own = self._tokens(*(columns[name] for name in self.inputs[1:]), **middle)
-        worth = np.exp(np.log(np.asarray(guarded(ratio) * own)).mean())
-        alone = {name: np.zeros(values.shape[1:]) for name, values in columns.items() if name.startswith("D_")}
-        alone |= {name: np.full(values.shape[1:], PLENTY) for name, values in columns.items() if name.startswith("U_")}
-        return alone | {"N": np.exp(np.log(columns["N"]).mean()), "D_t": worth}
+        ratio, own = map(np.asarray, self._tokens(*(columns[name] for name in self.inputs[1:]), **middle))
+        seen = np.column_stack([columns["D_t"], columns["D_i"].reshape(len(own), -1), columns["D_other"]])
+        sizes = [np.log(columns["N"]), np.log(np.asarray(guarded(ratio)) * own)]
+        places = np.column_stack([*sizes, seen / seen.sum(axis=1, keepdims=True)])
+        apart = (places - places.mean(axis=0)) / np.maximum(places.std(axis=0), 1e-9)
+        run = int(np.argmin(np.square(apart).sum(axis=1)))
+        return {name: np.asarray(values[run]) for name, values in columns.items()}
 
     def loss(
         self,
