@@ -1,32 +1,37 @@
 """ATLAS on simulated runs of its paper's design, with truths drawn from the prior: time, convergence, coverage.
 
 ``python -m benchmarks.atlas --languages 10 --tables 4`` fits four tables and prints one line each and the coverage of
-all; ``--rows mono`` (or ``bilingual``, ``fresh``) keeps those runs only, to see what a design leaves open.
+all; ``--rows mono`` (or ``bilingual``, ``fresh``) keeps those runs only, to see what a design leaves open. ``--law``,
+``--noise`` and ``--prior`` change what is simulated and fitted alike; ``--run-sd`` what is simulated alone.
+``--splits`` scores laws on held-out runs of each table in place of the fit, as `bayescale languages` does.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from bayescale.evaluation.languages import language_splits
 from bayescale.fits import Fit
 from bayescale.lab import MultilingualDesign, SimulatedRuns, simulate_runs
-from bayescale.laws.atlas import Atlas
+from bayescale.laws import parse
 from bayescale.model import Model
 from bayescale.noise import Noise
+from bayescale.prior import parse_assignments
 from bayescale.procedures import NUTS
 from bayescale.runs import Runs
 
-PARAMETERS = ("E", "a", "b", "alpha", "beta", "tau", "tau_other", "lambda_D")
 SIGMA = 0.005
 
 
-def model_of(k: int | None, noise: str) -> Model:
+def model_of(law: str, noise: str, priors: Sequence[str] = ()) -> Model:
     """The model that is simulated from and fitted."""
-    return Model(Atlas(k=k), Noise.parse(noise)).with_priors(sigma=f"LogNormal(log({SIGMA}), 1.0)")
+    made = Model(parse(law), Noise.parse(noise)).with_priors(sigma=f"LogNormal(log({SIGMA}), 1.0)")
+    return made.with_priors(**parse_assignments(priors))
 
 
 def chosen(frame: pd.DataFrame, rows: str) -> pd.DataFrame:
@@ -46,7 +51,7 @@ def chosen(frame: pd.DataFrame, rows: str) -> pd.DataFrame:
 def covered(fit: Fit, made: SimulatedRuns) -> dict[str, list[bool]]:
     """Whether the central 90 % of the posterior hold the truth, value by value."""
     found = {}
-    for name in PARAMETERS:
+    for name in made.model.law.parameters:
         low, high = np.quantile(fit.theta[name], [0.05, 0.95], axis=0)
         found[name] = np.atleast_1d((made.truth[name] >= low) & (made.truth[name] <= high)).tolist()
     return found
@@ -59,18 +64,23 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=2)
     parser.add_argument("--first", type=int, default=0, help="seed of the first table")
     parser.add_argument("--rows", default="all", choices=["all", "mono", "bilingual", "fresh"])
+    parser.add_argument("--law", default="atlas")
     parser.add_argument("--noise", default="normal")
+    parser.add_argument("--prior", action="append", default=[])
     parser.add_argument("--run-sd", type=float, default=0.0)
-    parser.add_argument("--k", type=int, default=3)
+    parser.add_argument("--splits", action="store_true")
     arguments = parser.parse_args()
-    model = model_of(arguments.k, arguments.noise)
+    model = model_of(arguments.law, arguments.noise, arguments.prior)
     wide = arguments.languages > 20
     design = MultilingualDesign(languages=arguments.languages, unimax=50 if wide else 84).frame()
     design = chosen(design, arguments.rows)
-    hits: dict[str, list[bool]] = {name: [] for name in PARAMETERS}
+    hits: dict[str, list[bool]] = {name: [] for name in model.law.parameters}
     for seed in range(arguments.first, arguments.first + arguments.tables):
         made = simulate_runs(model, design, {"sigma": SIGMA}, seed=seed, run_sd=arguments.run_sd)
         runs = Runs.from_arrays(**{str(name): made.frame[name].to_numpy() for name in made.frame})
+        if arguments.splits:
+            print(f"table {seed}: {len(runs)} rows\n{language_splits(runs, seed=seed)!r}", flush=True)
+            continue
         cpu, wall = time.process_time(), time.perf_counter()
         fit = NUTS(model).fit(runs, seed=seed)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

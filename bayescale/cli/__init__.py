@@ -21,6 +21,7 @@ COMMANDS = {
     "compare-laws": "laws side by side on one table: how each forecasts a run left out, and the top of the ladder",
     "backtest": "forecast known runs from smaller ones, and score the forecasts against today's practice",
     "downstream": "accuracy on a task, in two stages: compute to likelihood, likelihood to accuracy",
+    "languages": "laws of many languages side by side, on runs held out by size, tokens, compute and mixture",
     "transfer": "transfer scores between languages from loss curves, and the matrix of all pairs",
     "prior-set": "print the priors learnt from other families of runs, or learn them from yours",
     "curves": "forecast learning and scaling curves of one variable, with bands",

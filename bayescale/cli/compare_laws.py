@@ -32,9 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
     from bayescale.cli._cache import use_compilation_cache
     from bayescale.comparison import columns_of_laws, compare_laws
     from bayescale.inference.sampler import Sampler
+    from bayescale.laws import parts
     from bayescale.runs import Runs
 
-    laws = [name.strip() for name in arguments.laws.split(",") if name.strip()]
+    laws = parts(arguments.laws)
     runs = Runs.read(
         arguments.runs,
         columns=column_names(arguments),

@@ -20,7 +20,9 @@ PARAMETER_KEYS = ("estimate", "mean", "sd", "q05", "q25", "median", "q75", "q95"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `bayescale fit` takes."""
     add_table(parser)
-    parser.add_argument("--law", metavar="NAME", help="see `bayescale laws` (default chinchilla)")
+    parser.add_argument(
+        "--law", metavar="NAME", help='see `bayescale laws`; settings in brackets, "atlas(k=5)" (default chinchilla)'
+    )
     parser.add_argument("--procedure", default="nuts", metavar="NAME", help="see `bayescale procedures` (default nuts)")
     parser.add_argument(
         "--noise",
@@ -136,7 +138,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from bayescale.cli._arguments import quantity
-    from bayescale.laws import get
+    from bayescale.laws import parse
     from bayescale.noise import Noise
     from bayescale.prior_sets import load
     from bayescale.procedures import get as get_procedure
@@ -145,7 +147,7 @@ def _law_and_runs(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
     procedure = get_procedure(arguments.procedure)
     named = None if arguments.prior_set is None else load(arguments.prior_set)
-    law = get(arguments.law or (named.law if named else procedure.default_law))()
+    law = parse(arguments.law or (named.law if named else procedure.default_law))
     noise = Noise.parse(arguments.noise or (named.noise if named else procedure.default_noise))
     needs = tuple(dict.fromkeys((*law.needs, *noise.columns, *procedure.needs, *(("C",) if named else ()), "loss")))
     runs = Runs.read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from bayescale.cli._output import emit
 
@@ -15,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out `bayescale laws`."""
-    from bayescale.laws import get, names
+    from bayescale.laws import get, names, settings_of
 
     rows = []
     for name in names():
@@ -26,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "formula": law.formula,
                 "inputs": list(law.inputs),
                 "parameters": list(law.parameters),
+                "settings": settings_of(law),
                 "reference": law.citation,
                 "priors": {parameter: str(prior) for parameter, prior in law.priors.items()},
                 "loss_unit": law.loss_unit,
@@ -33,6 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
     wide = 2 + max(len(name) for name in names())
-    text = "\n".join(f"{row['name']:<{wide}}{row['formula']}\n{'':<{wide}}{row['reference']}" for row in rows)
+    text = "\n".join(_lines(row, wide) for row in rows)
     emit(rows, text, arguments.json)
     return 0
+
+
+def _lines(row: dict[str, Any], wide: int) -> str:
+    settings = ", ".join(row["settings"])
+    more = f"; settings: {settings}" if settings else ""
+    return f"{row['name']:<{wide}}{row['formula']}\n{'':<{wide}}{row['reference']}{more}"

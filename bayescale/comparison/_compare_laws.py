@@ -16,7 +16,7 @@ from bayescale.comparison._loo import LeaveOneOut, leave_one_out
 from bayescale.errors import BayescaleError, FitError
 from bayescale.inference.sampler import Sampler
 from bayescale.laws import Law
-from bayescale.laws import get as get_law
+from bayescale.laws import parse as parse_law
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.procedures import NUTS, as_runs, reference_for
@@ -50,7 +50,7 @@ def compare_laws(
     runs : Runs, DataFrame, path or mapping of arrays
         Runs with a loss in nats per token and what the laws read.
     laws : sequence of str
-        Names from `bayescale laws`. One that cannot be fitted is listed with the reason.
+        Names from `bayescale laws`, settings in brackets. One that cannot be fitted is listed with the reason.
     noise : str or Noise
         The same for all.
     refits : int
@@ -110,7 +110,7 @@ def columns_of_laws(laws: Sequence[str], noise: str | Noise = "student-t") -> tu
     LawError
         There is no such law.
     """
-    read = [name for law in laws for name in get_law(law).inputs]
+    read = [name for law in laws for name in parse_law(law).needs]
     return tuple(dict.fromkeys((*read, *Noise.parse(noise).columns, "loss")))
 
 
@@ -126,7 +126,7 @@ class _Task:
 
     def answer(self, name: str, runs: Runs, cut: Cut | None) -> LawAnswer:
         try:
-            model = self._model(get_law(name)(), runs)
+            model = self._model(parse_law(name), runs)
             fit = NUTS(model, self.sampler).fit(runs, self.seed, self._labelled(name))
         except BayescaleError as error:
             return LawAnswer(name, None, None, None, warnings=(str(error),))

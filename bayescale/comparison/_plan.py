@@ -12,6 +12,7 @@ from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.laws import Law
 from bayescale.laws import get as get_law
+from bayescale.laws import parse as parse_law
 from bayescale.noise import Noise
 from bayescale.procedures import Procedure, fit, get, names
 from bayescale.procedures._settings import parse_settings
@@ -88,7 +89,7 @@ class Plan:
             An unknown law, noise, procedure or setting.
         """
         if isinstance(self.law, str):
-            get_law(self.law)
+            parse_law(self.law)
         if self.noise is not None:
             Noise.parse(self.noise)
         if 0 < self.paired < LEAST_PAIRED:
@@ -104,7 +105,7 @@ class Plan:
 
     def columns(self, procedures: Sequence[str]) -> tuple[str, ...]:
         """The columns that a table must have for these procedures to be compared."""
-        law = get_law(self.law)() if isinstance(self.law, str) else self.law
+        law = parse_law(self.law) if isinstance(self.law, str) else self.law
         likelihood = any(get(name).bayesian for name in procedures)
         scattered = Noise.parse(self.noise).columns if self.noise is not None and likelihood else ()
         return tuple(dict.fromkeys((*law.needs, *scattered, "loss")))

@@ -22,7 +22,7 @@ from bayescale.fits._group import group_runs, one_group, refuse_groups
 from bayescale.fits._labels import one_by_one, target_columns
 from bayescale.fits._log_densities import has_prior
 from bayescale.fits._record import KINDS, Record
-from bayescale.fits._sensitivity import Sensitivity, sensitivity
+from bayescale.fits._sensitivity import Sensitivity, of_groups, sensitivity
 from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.fits._tree import as_named, tree_groups
 from bayescale.fits._widened import widened
@@ -191,8 +191,9 @@ class Fit:
 
     @cached_property
     def rests_on(self) -> Sensitivity | None:
-        """`sensitivity` of all parameters; None where no prior stands behind the draws."""
-        return sensitivity(self) if has_prior(self) else None
+        """`sensitivity` of all parameters, their contraction for a fit with groups; None for draws without a prior."""
+        grouped = self.kind == "posterior" and self.model is not None and bool(self.model.groups)
+        return sensitivity(self) if has_prior(self) else of_groups(self) if grouped else None
 
     def forecast(self, targets: Mapping[str, Any] | pd.DataFrame | Runs, seed: int = 0) -> xr.Dataset:
         """Loss of runs that have not been trained.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayescale.fits._judge import Judge
+from bayescale.fits._judge import HALVED, PRIOR, UNJUDGED, Judge
 from bayescale.fits._labels import with_derived
 from bayescale.fits._log_densities import has_prior
 from bayescale.forecast import forecast, forecast_path
@@ -22,7 +22,7 @@ from bayescale.forecast import forecast, forecast_path
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
 
-__all__ = ["Sensitivity", "allocation_verdicts", "forecast_verdicts", "sensitivity"]
+__all__ = ["Sensitivity", "allocation_verdicts", "forecast_verdicts", "of_groups", "sensitivity"]
 
 ALLOCATED = ("N", "D", "D_per_N", "loss", "N_exponent", "D_exponent")
 
@@ -103,6 +103,21 @@ def sensitivity(fit: Fit, budgets: Any = ()) -> Sensitivity:
     if asked.size:
         table = pd.concat([table, *judge.allocations(asked, ("N", "D", "loss"))])
     return Sensitivity(table, tuple(judge.ridges()), judge.short)
+
+
+def of_groups(fit: Fit) -> Sensitivity:
+    """What the parameters of a posterior with groups rest on, as far as contraction tells.
+
+    A prior that groups learn from each other cannot be raised to a power apart from what it learnt, so nothing is
+    called identified here; what the table less than halves the prior's sd of is prior-dominated, as everywhere. That
+    prior is the one before the table: of a group's value it holds what is unknown of level and spread.
+    """
+    rows = {
+        name: {"contraction": share, "prior": np.nan, "likelihood": np.nan, "verdict": UNJUDGED}
+        | ({"verdict": PRIOR} if share < HALVED else {})
+        for name, share in fit.diagnostics.contraction.items()
+    }
+    return Sensitivity(pd.DataFrame.from_dict(rows, orient="index"))
 
 
 def allocation_verdicts(fit: Fit, budgets: Any) -> list[dict[str, str]]:

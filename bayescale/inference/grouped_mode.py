@@ -9,8 +9,10 @@ import numpy as np
 
 from bayescale._float64 import jax
 from bayescale.inference import compiled
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Density, Table
 from bayescale.inference.mode import Measure, Modes, climb, curved, judged, newton, spectrum
+from bayescale.laws._positive import Positive
 from bayescale.model import Model
 
 __all__ = ["find_grouped_mode"]
@@ -18,6 +20,8 @@ __all__ = ["find_grouped_mode"]
 STARTS = 4
 # A group that leaves less than this share of the variance between groups speaks for itself.
 INFORMED = 0.5
+# A combination of values that the table knows this many times as precisely as its prior is fixed.
+FIXED = 20.0
 # Nats that a further round or step would gain: where the mode is only to be approached, and at the mode.
 ROUGH, EXACT = 0.1, 1e-6
 ROUNDS = 6
@@ -54,12 +58,19 @@ def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarra
     frozen = np.array([name in spreads for name in density.names])
     z = _values_first(model, tables, anchors, drawn, frozen)
     theta = {name: values[0] for name, values in compiled.constrain(model, z[0], anchors).items()}
+    anchors = anchors_of(model, _rows(tables), theta)
     theta, own = _informed(model, tables, anchors, theta)
     anchors = anchors | {"own": own}
     tables = tables._replace(anchors=jax.device_put(jax.tree.map(lambda values: np.asarray(values)[None], anchors)))
     start = _flat(model, {name: np.asarray(values)[None] for name, values in theta.items()}, anchors)
     start = _descend(_measure(model, tables), start)
     return judged(model, tables, *_newton(_measure(model, tables), start, EXACT))[0]._replace(anchors=tables.anchors)
+
+
+def _rows(tables: Table) -> dict[str, np.ndarray]:
+    """The columns (run, ...) of the one table, without padding."""
+    real = np.asarray(tables.weight)[0]
+    return {n: np.asarray(c.value if isinstance(c, Positive) else c)[0][real] for n, c in tables.columns.items()}
 
 
 def _units(hessian: np.ndarray) -> np.ndarray:
@@ -174,7 +185,15 @@ def _informed(
         for part in (part for part in model.pools[name].hyper if "spread" in part):
             theta[f"{name}_{part}"] = theta[f"{name}_{part}"] * scale
         left = 1.0 / (1.0 + np.maximum(1.0 / share - 1.0, 0.0) * np.square(scale))
-        # groups with a deviation in common are sampled alike
-        members = model.structure(name)[0] if model.pools[name].shared else np.arange(size)
-        own[name] = np.array([float((left[members == member] < INFORMED).all()) for member in members])
+        if name in density.pools.kept:
+            own[name] = np.ones(size)
+            continue
+        if model.pools[name].shared is None:
+            own[name] = (left < INFORMED).astype(float)
+            continue
+        # groups with a deviation in common are sampled alike: as their own where the table fixes what they add up to,
+        # given all else, for in deviations that sum would be a product with the spread, and bent
+        members, block = model.structure(name)[0], hessian[inside, inside][start - size : start, start - size : start]
+        most = {m: np.linalg.eigvalsh(block[np.ix_(members == m, members == m)])[-1] for m in set(members.tolist())}
+        own[name] = np.array([float(most[member] > FIXED) for member in members.tolist()])
     return theta, own

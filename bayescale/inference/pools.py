@@ -5,6 +5,10 @@ the loss is linear in it, what it contributes to the loss of a run typical of th
 determines most precisely, and their ridges are straight (see `density`). Or as a *deviation* from the level in units of
 the spread, which suits a group whose runs say little: its prior is then the same for every spread, and no funnel opens
 where the spread gets small. Which of the two is decided value by value, once the curvature at the mode is known.
+
+Where a law says which exponent belongs to which contribution, what a few runs of a group determine are coordinates:
+the loss of the typical run, in place of the last contribution, and how steeply it falls in each input, exponent times
+contribution. They stay put while a floor and a slow decline, hard to tell apart, move along their ridge.
 """
 
 from __future__ import annotations
@@ -17,47 +21,12 @@ from typing import Any
 import numpy as np
 
 from bayescale._float64 import jax, jnp
-from bayescale.grouping import Groups
 from bayescale.model import Model
 
-__all__ = ["Pools", "anchors_of"]
+__all__ = ["Pools"]
 
 # The bend between a straight and a logarithmic scale of a contribution, as a fraction of its usual size.
 BEND = 1.0 / 8.0
-
-
-def anchors_of(model: Model, columns: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """What the coordinates of a model's groups are fixed to, for a table; empty for a model without groups.
-
-    Returns
-    -------
-    dict
-        ``own``: for each pooled parameter, 1 where a group's value is sampled as its own, 0 where as a deviation,
-        (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
-        what each linear parameter usually contributes to the loss of that run, (group,).
-    """
-    if not model.pools:
-        return {}
-    typical = {groups.key: _typical(model, groups, columns) for groups in model.groups if _by_run(groups, columns)}
-    bare = Pools(model, {"typical": typical})
-    return {
-        "own": {name: np.ones(len(groups)) for name, groups in model.groups_of.items()},
-        "typical": typical,
-        "usual": bare.usual(),
-    }
-
-
-def _by_run(groups: Groups, columns: Mapping[str, np.ndarray]) -> bool:
-    return columns[groups.key].ndim == 1
-
-
-def _typical(model: Model, groups: Groups, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    places = columns[groups.key]
-    read = {name: columns[name] for name in model.law.inputs}
-    # a group without a run in this table is like all of them
-    runs = [places == place if (places == place).any() else places >= 0 for place in range(len(groups))]
-    found = [model.law.typical({name: values[rows] for name, values in read.items()}) for rows in runs]
-    return {name: np.stack([one[name] for one in found]) for name in model.law.inputs}
 
 
 class Pools:
@@ -68,7 +37,7 @@ class Pools:
     model : Model
         Settled on a table.
     anchors : mapping
-        From `anchors_of`.
+        From `bayescale.inference.anchors.anchors_of`.
     """
 
     def __init__(self, model: Model, anchors: Mapping[str, Any]) -> None:
@@ -81,8 +50,9 @@ class Pools:
         missing = [name for name in self.model.pools if name not in of]
         if missing:
             raise ValueError(f"{missing[0]} is pooled, and the model has not been settled on a table")
-        order = sorted(of, key=lambda name: name in self.model.law.linear)
-        return {name: len(of[name]) for name in order}
+        last = [self.steep[self._last], self._last] if self._last else []
+        order = sorted((n for n in of if n not in last), key=lambda name: name in self.model.law.linear)
+        return {name: len(of[name]) for name in (*order, *last)}
 
     @property
     def dim(self) -> int:
@@ -108,20 +78,42 @@ class Pools:
             and of[n].key in self.anchors.get("typical", {})
         )
 
+    @cached_property
+    def steep(self) -> dict[str, str]:
+        """The exponent of each linear parameter that has one, where all of them have the same groups."""
+        powers, of = self.model.law.powers, self.model.groups_of
+        alike = len({of[name].over for name in (*self.linear, *powers.values()) if name in of}) == 1
+        ends = {self.model.pools[exponent].link.kind for exponent in powers.values() if exponent in of}
+        whole = set(powers) <= set(self.linear) and set(powers.values()) <= of.keys() and ends == {"log"}
+        return dict(powers) if alike and whole else {}
+
+    @cached_property
+    def _last(self) -> str | None:
+        """The linear parameter in whose place stands the loss of the typical run."""
+        return next(reversed(self.steep), None)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Parameters that are always sampled as their own: those of a ridge, most of which a few runs determine."""
+        return tuple(dict.fromkeys((*self.linear, *self.steep.values()))) if self._last else ()
+
     def _low(self, name: str) -> float:
         return self.model.pools[name].link.low
 
-    def _bases(self, theta: Mapping[str, Any]) -> dict[str, Any]:
+    def _bases(self, theta: Mapping[str, Any], asked: tuple[str, ...] | None = None) -> dict[str, Any]:
         """What one unit of each linear parameter contributes to the loss of the run typical of each group."""
         law, of = self.model.law, self.model.groups_of
         found: dict[str, Any] = {}
         for over in dict.fromkeys(of[name].over for name in self.linear):
-            names = [name for name in self.linear if of[name].over == over]
+            names = [name for name in asked or self.linear if of[name].over == over]
             aligned = {n: theta[n] for n in law.parameters if n in theta and n in of and of[n].over == over}
-            # a parameter that has other groups, or none, stays at its usual value: any fixed one makes a coordinate
+            key = of[names[0]].key
+            # a parameter whose groups lie across these stays at its usual value: any fixed one makes a coordinate
             usual = {n: self.model.priors[n].median for n in law.parameters}
-            inputs = [self.anchors["typical"][of[names[0]].key][n] for n in law.inputs]
-            rest = usual | {n: value for n, value in aligned.items() if n not in law.linear}
+            inputs = [self.anchors["typical"][key][n] for n in law.inputs]
+            inside = {n: theta[n][at] for n, at in self.anchors["inside"][key].items() if n in theta}
+            alone = {n: theta[n] for n in law.parameters if n in theta and n not in of}
+            rest = usual | {n: value for n, value in (alone | inside | aligned).items() if n not in law.linear}
 
             def contribution(units: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
                 return law.loss(*inputs, **rest | dict(zip(law.linear, units, strict=True)))
@@ -143,11 +135,12 @@ class Pools:
         """The parameters (group,) at their part of the flat vector, and their log density on that scale."""
         theta: dict[str, Any] = {}
         bases: dict[str, Any] = {}
-        total, start = 0.0, 0
-        for name, size in self.sizes.items():
-            if name in self.linear and not bases:
-                bases = self._bases(theta)  # the parameters on which they stand come before
-            part, start = z[start : start + size], start + size
+        parts = self._split(z)
+        total = 0.0
+        for name, part in parts.items():
+            if name in self.linear and name not in bases:
+                # the parameters on which they stand come before
+                bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             if pool.apart:
                 inner, log_slope = self._own(name, part, bases)
@@ -158,7 +151,7 @@ class Pools:
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
             # the branch that is not taken must not overflow either, or its gradient would be no number
-            inner, log_slope = self._own(name, jnp.where(own > 0, part, self._safe(name)), bases)
+            inner, log_slope = self._own(name, parts | {name: jnp.where(own > 0, part, self._safe(name))}, theta, bases)
             apart, log_spread = self._apart(name, part, hyper)
             inner = jnp.where(own > 0, inner, centre + apart)
             theta[name] = pool.link.outer(inner, jnp)
@@ -166,9 +159,19 @@ class Pools:
             total = total + log_slope.sum() + self._log_prior(name, inner, theta[name], centre, hyper)
         return theta, total
 
+    def _split(self, z: Any) -> dict[str, Any]:
+        ends = np.cumsum([0, *self.sizes.values()])
+        return {name: z[start:end] for name, start, end in zip(self.sizes, ends[:-1], ends[1:], strict=True)}
+
+    def _known_with(self, name: str) -> tuple[str, ...]:
+        """Linear parameters that stand on no more than this one does."""
+        return (name,) if name == self._last else tuple(n for n in self.linear if n != self._last)
+
     def inverse(self, theta: Mapping[str, Any]) -> Any:
         """The part of the flat vector at given parameters, level and spread among them."""
-        parts, bases = [], self._bases(theta) if self.linear else {}
+        bases = self._bases(theta) if self.linear else {}
+        contributions = {name: jnp.asarray(theta[name]) * basis for name, basis in bases.items()}
+        parts = []
         for name in self.sizes:
             pool, own = self.model.pools[name], self.anchors["own"][name]
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
@@ -179,30 +182,57 @@ class Pools:
             apart = inner - self._centre(name, hyper)
             together, mean = self._together(name, apart, hyper)
             units = (apart - mean) / hyper["spread"] + mean / together
-            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, bases), units))
+            parts.append(jnp.where(own > 0, self._own_inverse(name, inner, theta, contributions), units))
         return jnp.concatenate(parts)
 
-    def _own(self, name: str, part: Any, bases: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Inner value, and log slope of it, at a value's own coordinate."""
+    def _own(
+        self, name: str, parts: Mapping[str, Any], theta: Mapping[str, Any], bases: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Inner value, and log slope of it, at a value's own coordinate; `theta` holds the parameters before it."""
+        part, last = parts[name], self._last
+        if last and name == self.steep[last]:
+            contribution, _ = self._contribution(last, parts[last], theta, bases)
+            return part - self._slope_shift(contribution), jnp.zeros_like(part)
         if name not in self.linear:
             return part, jnp.zeros_like(part)
-        link = self.model.pools[name].link
-        bend = BEND * self.anchors["usual"][name]
-        contribution = bend * jax.nn.softplus(jnp.maximum(part / bend, -600.0))
-        outer = contribution / bases[name]
+        contribution, log_slope = self._contribution(name, part, theta, bases)
+        outer, link = contribution / bases[name], self.model.pools[name].link
         inner = link.inner(outer, jnp)
-        log_slope = jnp.log(outer / contribution) - jax.nn.softplus(-part / bend) - link.log_slope(inner, jnp)
-        return inner, log_slope
+        return inner, jnp.log(outer) + log_slope - link.log_slope(inner, jnp)
+
+    def _slope_shift(self, contribution: Any) -> Any:
+        """From the logarithm of the last exponent to that of the slope, where the contribution is a coordinate too."""
+        return jnp.where(self.anchors["own"][self._last] > 0, jnp.log(contribution), 0.0)
+
+    def _contribution(
+        self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """What a linear parameter contributes to the loss of the typical run, and the log slope of its logarithm."""
+        if name in self.steep and name != self._last:
+            return jnp.exp(part) / theta[self.steep[name]], jnp.zeros_like(part)
+        bend = BEND * self.anchors["usual"][name]
+        if name == self._last:
+            part = part - sum(theta[other] * bases[other] for other in self.linear if other != name)
+        contribution = bend * jax.nn.softplus(jnp.maximum(part / bend, -600.0))
+        return contribution, -jnp.log(contribution) - jax.nn.softplus(-part / bend)
 
     def _safe(self, name: str) -> Any:
-        return self.anchors["usual"][name] if name in self.linear else 0.0
+        usual = self.anchors["usual"]
+        if name in self.steep:
+            return sum(usual.values()) if name == self._last else 0.0
+        return usual[name] if name in self.linear else 0.0
 
-    def _own_inverse(self, name: str, inner: Any, bases: Mapping[str, Any]) -> Any:
+    def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any], contributions: Mapping[str, Any]) -> Any:
+        last = self._last
+        if last and name == self.steep[last]:
+            return inner + self._slope_shift(contributions[last])
         if name not in self.linear:
             return inner
-        bend = BEND * self.anchors["usual"][name]
-        contribution = self.model.pools[name].link.outer(inner, jnp) * bases[name]
-        return contribution + bend * jnp.log(-jnp.expm1(-contribution / bend))
+        if name in self.steep and name != last:
+            return jnp.log(contributions[name]) + jnp.log(jnp.asarray(theta[self.steep[name]]))
+        bend, contribution = BEND * self.anchors["usual"][name], contributions[name]
+        others = sum(contributions[other] for other in self.linear if other != name) if name == last else 0.0
+        return others + contribution + bend * jnp.log(-jnp.expm1(-contribution / bend))
 
     def _centre(self, name: str, hyper: Mapping[str, Any]) -> Any:
         pool = self.model.pools[name]

@@ -8,8 +8,9 @@ import pkgutil
 
 from bayescale.errors import LawError
 from bayescale.laws._law import REGISTRY, Law
+from bayescale.laws._named import made, named, parts, settings_of
 
-__all__ = ["Law", "get", "names"]
+__all__ = ["Law", "get", "names", "parse", "parts", "settings_of"]
 
 
 def _discover() -> None:
@@ -44,3 +45,20 @@ def get(name: str) -> type[Law]:
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise LawError(f"there is no law called {name!r}{hint}; the laws are {', '.join(sorted(REGISTRY))}")
     return REGISTRY[name]
+
+
+def parse(text: str) -> Law:
+    """The law that a text names, at the usual reference run: its name, with settings in brackets where it has any.
+
+    Raises
+    ------
+    LawError
+        No law has that name, or it has no such setting; the message lists those there are.
+
+    Examples
+    --------
+    >>> parse("chinchilla").name, parse("atlas(k=5)").settings["k"]
+    ('chinchilla', 5)
+    """
+    name, settings = named(text)
+    return made(get(name), settings)

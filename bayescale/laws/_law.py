@@ -46,8 +46,9 @@ class Law(ABC):
     inputs, parameters : tuple of str
         Read from ``loss``.
     linear : tuple of str
-        Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla), for
-        variable projection.
+        Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla).
+    powers : mapping of str to str
+        The exponent of each linear parameter that has one of its own.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -66,6 +67,7 @@ class Law(ABC):
     loss_unit: ClassVar[str] = "nats per token"
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
+    powers: ClassVar[Mapping[str, str]] = {}
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
@@ -94,15 +96,14 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        if not set(cls.linear) <= set(cls.parameters):
-            raise TypeError(f"{cls.__name__}.linear names {cls.linear}, but the parameters are {cls.parameters}")
+        if not {*cls.linear, *cls.powers, *cls.powers.values()} <= set(cls.parameters):
+            found = (*cls.linear, *cls.powers, *cls.powers.values())
+            raise TypeError(f"{cls.__name__}.linear names {found}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
         if not set(cls.rises_in) <= set(cls.inputs) - set(cls.falls_in or ()):
-            raise TypeError(
-                f"{cls.__name__}.rises_in names {cls.rises_in}, but the inputs are {cls.inputs} and those in which the "
-                f"loss falls {cls.falls_in or ()}"
-            )
+            falls = f"the inputs are {cls.inputs} and those in which the loss falls {cls.falls_in or ()}"
+            raise TypeError(f"{cls.__name__}.rises_in names {cls.rises_in}, but {falls}")
         for other in ("formula", "citation"):
             if not getattr(cls, other, ""):
                 raise TypeError(f"{cls.__name__} needs a {other}: every law is printed with its formula and its source")
@@ -175,11 +176,10 @@ class Law(ABC):
         """Sentences for the reader of a fit, given its columns and medians of the parameters; none by default."""
         return ()
 
-    def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The inputs of a run that stands for several, given theirs: geometric means by default.
+    def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The inputs of a run that stands for several, given theirs and each one's parameters; geometric means here.
 
-        Contributions to its loss are what inference works with where a parameter has groups: they are what the table
-        says most precisely.
+        Its loss is what inference works with where a parameter has groups: it is what the table says most precisely.
         """
         return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,11 +10,15 @@ from typing import Any
 import numpy as np
 
 from bayescale.errors import RunsError
+from bayescale.runs._cells import numbers
+from bayescale.runs._source import raw_table
 
-__all__ = ["PLENTY", "Mixture", "languages_of", "most_sampled"]
+__all__ = ["PLENTY", "Mixture", "languages_of", "most_sampled", "scores_in"]
 
 # Unique tokens of a language without limit: more than anybody trains on, and still a number.
 PLENTY = 1e30
+# What a column of transfer scores may be called.
+SCORES = ("score", "bts", "median")
 _TOKENS = re.compile(r"tokens\[(.+)\]")
 
 
@@ -71,7 +76,7 @@ class Mixture:
     def split(self, sources: Mapping[str, tuple[str, ...]]) -> dict[str, np.ndarray]:
         """Tokens of the target, of its `sources`, and of all other languages, seen and unique."""
         at = np.array([[self.languages.index(name) for name in sources[label]] for label in self.target])
-        at = at.reshape(len(self.target), -1)
+        at = at.reshape(len(self.target), -1).astype(int)  # without sources there are none to be of a type
         rest = np.ones(self.tokens.shape, dtype=bool)
         np.put_along_axis(rest, np.concatenate([self.own[:, None], at], axis=1), False, axis=1)
         others = self.tokens * rest
@@ -102,6 +107,24 @@ def most_sampled(mixture: Mixture, count: int | None) -> dict[str, tuple[str, ..
         order = np.lexsort((np.array(mixture.languages), -everywhere, -weight))
         found[label] = tuple(mixture.languages[i] for i in order if mixture.languages[i] != label)[:room]
     return found
+
+
+def scores_in(path: str | os.PathLike[str]) -> dict[tuple[str, str], float]:
+    """Transfer scores by (target, source), from a table of pairs; blank scores are left out.
+
+    Raises
+    ------
+    RunsError
+        There is no such file, or it has not these columns.
+    """
+    raw = raw_table(path)
+    column = next((name for name in SCORES if name in raw.frame), SCORES[0])
+    missing = [name for name in ("target", "source", column) if name not in raw.frame]
+    if missing:
+        raise RunsError(f"{raw.source} has no column {missing[0]!r}; transfer scores are in target, source and score")
+    values = numbers(raw.frame[column].to_numpy(), quantities=False).values
+    pairs = zip(raw.frame["target"].astype(str), raw.frame["source"].astype(str), values.tolist(), strict=True)
+    return {(target, source): value for target, source, value in pairs if not np.isnan(value)}
 
 
 def _numbers(columns: Any, name: str, blank: float) -> np.ndarray:

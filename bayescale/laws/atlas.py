@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayescale._float64 import jnp
+from bayescale.errors import LawError
 from bayescale.grouping import Groups
 from bayescale.laws._columns import Columns
 from bayescale.laws._law import Law
-from bayescale.laws._mixtures import PLENTY, Mixture, languages_of, most_sampled
+from bayescale.laws._mixtures import Mixture, languages_of, most_sampled, scores_in
 from bayescale.laws._repetition import effective
 from bayescale.prior import Pooled, Prior, pooled
 
@@ -19,8 +21,6 @@ __all__ = ["Atlas", "guarded"]
 
 # Below this share of the target's own tokens, D_eff is bent so that it stays above zero.
 GUARD = 0.2
-# A repetition's usual price, only to say what a typical run of a language is.
-USUAL_LAMBDA = 0.15
 
 
 def guarded(ratio: Any) -> Any:
@@ -51,10 +51,11 @@ class Atlas(Law):
     Parameters
     ----------
     k : int or None
-        Sources that have a ``tau`` of their own for each target; None for all languages.
-    transfer : mapping of (target, source) to float, optional
-        Bilingual transfer scores. They enter as a regressor of ``tau``, by ``BTS / (2 - BTS)`` with a slope and an
-        intercept that are learnt: taken for ``tau`` itself they would make ``D_eff`` negative in most wide mixtures.
+        Sources that have a ``tau`` of their own for each target; None (``all`` in text) for all languages.
+    transfer : mapping of (target, source) to float, or path, optional
+        Bilingual transfer scores, or a table of them: one row a pair, columns target, source and score. They enter as
+        a regressor of ``tau``, by ``BTS / (2 - BTS)`` with a slope and an intercept that are learnt: taken for ``tau``
+        itself they would make ``D_eff`` negative in most wide mixtures.
     sources : mapping of str to sequence of str, optional
         :math:`K_t` of each target; settled on the table if absent.
 
@@ -90,6 +91,7 @@ class Atlas(Law):
         "lambda_D": Prior.parse("LogNormal(log(0.15), 1.0)"),
     }
     linear = ("E", "a", "b")
+    powers = {"a": "alpha", "b": "beta"}
     fitted_by = ("nuts",)
     falls_in = ("N",)
     may_be_zero = ("D_i", "D_other")
@@ -102,14 +104,27 @@ class Atlas(Law):
         C0: float | None = None,
         *,
         k: int | None = 3,
-        transfer: Mapping[tuple[str, str], float] | Sequence[Sequence[Any]] = (),
+        transfer: Mapping[tuple[str, str], float] | Sequence[Sequence[Any]] | str | os.PathLike[str] = (),
         sources: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(N0, D0, C0)
+        if k is not None and (type(k) is not int or k < 1):
+            raise LawError(f"{self.name}: k is how many sources have a tau of their own: 1 or more, or all; got {k!r}")
         self.k = k
-        scores = [((t, s), v) for (t, s), v in transfer.items()] if isinstance(transfer, Mapping) else transfer
-        self.transfer = tuple(sorted(((str(t), str(s)), float(v)) for (t, s), v in scores))
+        if sources is not None and not isinstance(sources, Mapping):
+            raise LawError(f"{self.name}: sources are given by target, {{'sw': ['en', 'fr']}}; got {sources!r}")
+        self.transfer = self._scores(transfer)
         self.sources = tuple(sorted((target, tuple(names)) for target, names in (sources or {}).items()))
+
+    def _scores(self, given: Any) -> tuple[tuple[tuple[str, str], float], ...]:
+        found = scores_in(given) if isinstance(given, str | os.PathLike) else given
+        pairs = found.items() if isinstance(found, Mapping) else found
+        try:
+            return tuple(sorted(((str(t), str(s)), float(v)) for (t, s), v in pairs))
+        except (TypeError, ValueError):
+            raise LawError(
+                f"{self.name}: transfer scores are given by (target, source), or in a table; got {given!r}"
+            ) from None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -166,12 +181,16 @@ class Atlas(Law):
         usual = float(np.mean(list(linked.values())))
         return np.array([linked.get((pair[0], pair[1]), usual) for pair in groups.labels])
 
-    def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """A run on the language alone, once through, of the usual size and effective tokens."""
-        fresh = np.asarray(effective(columns["D_t"], columns["U_t"], 1.0 / USUAL_LAMBDA))
-        alone = {name: np.zeros(values.shape[1:]) for name, values in columns.items() if name.startswith("D_")}
-        alone |= {name: np.full(values.shape[1:], PLENTY) for name, values in columns.items() if name.startswith("U_")}
-        return alone | {"N": np.exp(np.log(columns["N"]).mean()), "D_t": np.exp(np.log(fresh).mean())}
+    def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The run in the middle: of sizes, effective tokens, and how much each of their terms adds to them."""
+        middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}
+        ratio, own = map(np.asarray, self._tokens(*(columns[name] for name in self.inputs[1:]), **middle))
+        seen = np.column_stack([columns["D_t"], columns["D_i"].reshape(len(own), -1), columns["D_other"]])
+        sizes = [np.log(columns["N"]), np.log(np.asarray(guarded(ratio)) * own)]
+        places = np.column_stack([*sizes, seen / seen.sum(axis=1, keepdims=True)])
+        apart = (places - places.mean(axis=0)) / np.maximum(places.std(axis=0), 1e-9)
+        run = int(np.argmin(np.square(apart).sum(axis=1)))
+        return {name: np.asarray(values[run]) for name, values in columns.items()}
 
     def loss(
         self,
@@ -209,7 +228,7 @@ class Atlas(Law):
 
     def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
         """The rows whose effective tokens are under the guard, by the medians of the parameters."""
-        names = ("D_t", "U_t", "D_i", "U_i", "D_other", "U_other")
+        names = self.inputs[1:]
         if not set(names) <= set(columns):
             return ()
         middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}

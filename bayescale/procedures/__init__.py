@@ -18,6 +18,7 @@ from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.laws import Law
 from bayescale.laws import get as get_law
+from bayescale.laws import parse as parse_law
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Pooled, Prior
@@ -104,8 +105,8 @@ def fit(
     runs : Runs, DataFrame, path or mapping of arrays
         Runs with a loss in nats per token and what the law reads: two of N, D, C for ``chinchilla``.
     law : str or Law, optional
-        A name from `bayescale laws`, or a law at a reference run of your own; ``"chinchilla"`` unless the procedure
-        gives another.
+        A name from `bayescale laws`, with settings in brackets where it has any (``"atlas(k=5)"``), or a law at a
+        reference run of your own; ``"chinchilla"`` unless the procedure gives another.
     procedure : str
         A name from `bayescale procedures`.
     noise : str or Noise, optional
@@ -150,7 +151,7 @@ def fit(
         return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
     parsed = Noise.parse(chosen.default_noise if noise is None else noise)
     named = chosen.default_law if law is None else law
-    made = get_law(named)() if isinstance(named, str) else named
+    made = parse_law(named) if isinstance(named, str) else named
     table = as_runs(runs, (*made.needs, *parsed.columns, *chosen.needs, "loss"))
     if isinstance(named, str):
         made = reference_for(made, table)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import pad
-from bayescale.inference.pools import anchors_of
 from bayescale.inference.sample import Samples, sample
 from bayescale.inference.sampler import Sampler
 from bayescale.model import Model

@@ -142,7 +142,7 @@ _EXEMPT = {
         prior.Prior prior.Prior.median prior.Prior.sample prior.Pooled prior.Pooled.more prior.Pooled.sample
         prior.pooled""",
     "a median alone": """forecast.surface""",
-    "a command without intervals, or one that prints scores": """cli compare-laws""",
+    "a command without intervals, or one that prints scores": """cli compare-laws cli languages""",
 }
 EXEMPT = {
     name: why for why, names in _EXEMPT.items() for name in re.findall(r"cli [\w-]+|procedure [\w-]+|[\w.]+", names)

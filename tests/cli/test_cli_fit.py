@@ -101,6 +101,9 @@ class TestFlags:
         run("fit", table, "--law", "chinchilla-tied", "--noise", "normal(N,D)", "--procedure", "nuts")
         assert asked["law"].name == "chinchilla-tied"
         assert asked["noise"] == "normal(N,D)"
+        said = run("fit", table, "--law", "chinchilla(k=3)")
+        assert said.status == 2
+        assert "chinchilla has no setting 'k'" in said.err
 
     def test_priors_on_the_line_go_before_those_in_a_file(
         self, run: Any, asked: dict[str, Any], table: Path, tmp_path: Path

@@ -64,6 +64,22 @@ def test_what_needs_one_group_says_so(corpora_fit: Fit) -> None:
         corpora_fit.of(seed="1")
 
 
+def test_what_rests_on_the_prior_is_labelled(corpora_fit: Fit) -> None:
+    """The same rule as without groups: a posterior more than half as wide as the prior is the prior's answer."""
+    assert corpora_fit.rests_on is not None
+    assert "prior-dominated" not in corpora_fit.rests_on.verdicts.values()
+    document = corpora_fit.record.document()
+    document["diagnostics"]["contraction"] |= {"alpha_spread": 0.3}
+    tree = corpora_fit.tree.copy()
+    tree.attrs["bayescale"] = json.dumps(document)
+    doubted = Fit(tree)
+    assert doubted.rests_on is not None
+    assert doubted.rests_on.verdicts["alpha_spread"] == "prior-dominated"
+    assert doubted.rests_on.verdicts["alpha[c4]"] == "not judged"
+    line = next(line for line in repr(doubted.summary()).splitlines() if line.startswith("alpha_spread"))
+    assert line.endswith("prior-dominated")
+
+
 def test_on_file_it_is_the_same_fit(corpora_fit: Fit, tmp_path: Path) -> None:
     again = Fit.load(corpora_fit.save(tmp_path / "fit.nc"))
     assert again == corpora_fit

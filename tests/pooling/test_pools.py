@@ -9,17 +9,27 @@ import pytest
 from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax, jnp
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Density, pad
-from bayescale.inference.pools import anchors_of
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.runs import Runs
 
+
+class Steep(Chinchilla):
+    """Chinchilla that says whose the exponents are."""
+
+    powers = {"a": "alpha", "b": "beta"}  # noqa: RUF012
+
+
 NOISE = Noise("normal")
 MODELS = {
     "one": Model(Chinchilla(), NOISE).pool("corpus", "alpha"),
     "all": Model(Chinchilla(), NOISE).pool("corpus", "E", "a", "b", "alpha", "beta"),
+    "slopes, floor": Model(Steep(), NOISE)
+    .with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)", b="pooled(TruncatedNormal(0.4, 0.3), corpus)")
+    .pool("corpus", "a", "alpha", "beta"),
     "floor": Model(Chinchilla(), NOISE).with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)"),
     "logit": Model(Chinchilla(), NOISE).with_priors(alpha="pooled(Beta(3, 5), corpus)", beta=0.37),
     "noise": Model(Chinchilla(), NOISE).with_priors(sigma="pooled(LogNormal(-5, 0.5), corpus)"),
@@ -33,6 +43,12 @@ MODELS = {
     "shared": Model(Chinchilla(), NOISE).with_priors(
         alpha="pooled(LogNormal(-1, 0.5), corpus*seed, shared=corpus)", beta="pooled(Normal(0.4, 0.1), seed)"
     ),
+}
+
+SLOPES = {
+    "slopes": Model(Steep(), NOISE).pool("corpus", "E", "a", "b", "alpha", "beta"),
+    "some slopes": Model(Steep(), NOISE).pool("corpus", "a", "b", "beta"),
+    "all": MODELS["all"],
 }
 
 
@@ -80,6 +96,36 @@ def test_it_is_the_numpyro_programs(name: str, own: float | None, with_seeds: Ru
             by_hand.append(-float(program) - float(np.linalg.slogdet(jax.jacobian(vector)(z))[1]))
     # the density leaves constants out: differences between points have none
     np.testing.assert_allclose(np.diff(found), np.diff(by_hand), rtol=1e-8, atol=1e-7)
+
+
+def test_slopes_are_coordinates_only_where_all_terms_have_the_same_groups(with_seeds: Runs) -> None:
+    found = {}
+    for name, unsettled in SLOPES.items():
+        model = unsettled.on(with_seeds)
+        anchors = anchors_of(model, model.data(with_seeds))
+        found[name] = Density(model, None, anchors).pools.steep
+    assert found == {"slopes": {"a": "alpha", "b": "beta"}, "some slopes": {}, "all": {}}
+
+
+def test_a_floor_that_moves_leaves_loss_and_slopes_where_they_are(with_seeds: Runs) -> None:
+    model = SLOPES["slopes"].on(with_seeds)
+    columns = model.data(with_seeds)
+    density = Density(model, pad(columns, np.log(with_seeds["loss"]), anchors_of(model, columns)))
+    z = density.unconstrain({n: values[0] for n, values in model.sample_priors(1, seed=3).items()})
+    at = density.names.index("E[c4]")
+
+    def typical(z: Any, step: float = 0.0) -> Any:
+        theta = density.constrain(z)
+        typical = {n: values[0] for n, values in density.pools.anchors["typical"]["@corpus"].items()}
+        first = {n: theta[n][0] if jnp.ndim(theta[n]) else theta[n] for n in model.law.parameters}
+        return model.law.loss(typical["N"], typical["D"] * np.exp(step), **first)
+
+    moved = z.at[at].add(0.02)
+    assert float(density.constrain(moved)["E"][0] - density.constrain(z)["E"][0]) > 0.01
+    # softplus is the identity to this precision four bends above zero
+    np.testing.assert_allclose(typical(moved), typical(z), atol=1e-3)
+    slopes = [(typical(at, 1e-4) - typical(at, -1e-4)) / 2e-4 for at in (z, moved)]
+    np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
 
 
 def test_a_table_decides_the_groups() -> None:
