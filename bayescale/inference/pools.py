@@ -143,7 +143,7 @@ class Pools:
                 bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             if pool.apart:
-                inner, log_slope = self._own(name, part, bases)
+                inner, log_slope = self._own(name, parts, theta, bases)
                 theta[name] = pool.link.outer(inner, jnp)
                 log_slope = log_slope + pool.link.log_slope(inner, jnp)
                 total = total + (log_slope + jax.vmap(pool.prior.distribution().log_prob)(theta[name])).sum()
@@ -176,7 +176,7 @@ class Pools:
             pool, own = self.model.pools[name], self.anchors["own"][name]
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
             if pool.apart:
-                parts.append(self._own_inverse(name, inner, bases))
+                parts.append(self._own_inverse(name, inner, theta, contributions))
                 continue
             hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
             apart = inner - self._centre(name, hyper)
