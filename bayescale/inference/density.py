@@ -128,7 +128,7 @@ class Density:
         groups: dict[tuple[bool, bool, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            straight = name in law.linear or name in self._floored
+            straight = name in law.linear + law.straight or name in self._floored
             key = (name not in law.parameters, straight, prior.family, ends)
             groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first

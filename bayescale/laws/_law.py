@@ -48,6 +48,9 @@ class Law(ABC):
     linear : tuple of str
         Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla), for
         variable projection.
+    straight : tuple of str
+        Parameters that are added to the loss times something that does not depend on them, where the rest of the loss
+        is not linear: posterior ridges are straight lines in these, as they are in `linear` ones.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -57,6 +60,8 @@ class Law(ABC):
         Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
     may_be_zero, either_way : tuple of str
         Inputs that may be zero; inputs of which more may raise or lower the loss, such as tokens of another language.
+    slots : tuple of str
+        Columns of `labels` whose every label all runs have, such as the domains of a mixture: there is no run of one.
     """
 
     name: ClassVar[str]
@@ -66,11 +71,13 @@ class Law(ABC):
     loss_unit: ClassVar[str] = "nats per token"
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
+    straight: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
     may_be_zero: ClassVar[tuple[str, ...]] = ()
     either_way: ClassVar[tuple[str, ...]] = ()
+    slots: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -94,8 +101,10 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        if not set(cls.linear) <= set(cls.parameters):
-            raise TypeError(f"{cls.__name__}.linear names {cls.linear}, but the parameters are {cls.parameters}")
+        for role in ("linear", "straight"):
+            named = getattr(cls, role)
+            if not set(named) <= set(cls.parameters):
+                raise TypeError(f"{cls.__name__}.{role} names {named}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
         if not set(cls.rises_in) <= set(cls.inputs) - set(cls.falls_in or ()):
