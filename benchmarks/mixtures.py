@@ -34,10 +34,10 @@ BAND = (0.05, 0.5, 0.95)
 
 def read(folder: Path) -> pd.DataFrame:
     """The checkpoints that are used, with the number of their mixture; the last before the end repeats the end."""
-    table = pd.read_csv(folder / TABLE)
+    table = pd.read_csv(folder / TABLE).sort_values("n_tokens", kind="stable", ignore_index=True)
     weights = [name for name in table if name.startswith("weight_")]
     table["mixture"] = table.groupby(weights, sort=False).ngroup()
-    runs = table.sort_values("n_tokens").groupby(["model_size", "mixture"])
+    runs = table.groupby(["model_size", "mixture"])
     place, count = runs.cumcount(), runs["n_tokens"].transform("size")
     table["checkpoint"] = np.select([place == count - 1, place == count // 2 - 1], ["last", "middle"], "")
     return table[table["checkpoint"] != ""].reset_index(drop=True)

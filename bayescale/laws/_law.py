@@ -48,9 +48,8 @@ class Law(ABC):
     linear : tuple of str
         Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla), for
         variable projection.
-    straight : tuple of str
-        Parameters that are added to the loss times something that does not depend on them, where the rest of the loss
-        is not linear: posterior ridges are straight lines in these, as they are in `linear` ones.
+    reciprocal : tuple of str
+        Exponents that are sampled by 1/x: ``a (N/N0)^-alpha`` has slope ``a alpha``, a straight ridge in a and 1/alpha.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -71,7 +70,7 @@ class Law(ABC):
     loss_unit: ClassVar[str] = "nats per token"
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
-    straight: ClassVar[tuple[str, ...]] = ()
+    reciprocal: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
@@ -101,9 +100,8 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        for role in ("linear", "straight"):
-            named = getattr(cls, role)
-            if not set(named) <= set(cls.parameters):
+        for role in ("linear", "reciprocal"):
+            if not set(named := getattr(cls, role)) <= set(cls.parameters):
                 raise TypeError(f"{cls.__name__}.{role} names {named}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")

@@ -11,7 +11,7 @@ from bayescale.errors import RunsError
 from bayescale.laws._columns import Columns
 from bayescale.laws._law import Law
 from bayescale.laws._shares import domains_of, read_shares
-from bayescale.prior import Pooled, pooled
+from bayescale.prior import Pooled, Prior, pooled
 
 __all__ = ["MixtureLaw"]
 
@@ -32,7 +32,8 @@ class _Labelled:
 class MixtureLaw(Law):
     """A law that reads the shares of all domains of the mixture, one input of shape (run, domain).
 
-    A subclass names that input, and the parameters that have a value for each domain with the spread between them.
+    A subclass names that input, the parameters that have a value for each domain with the spread between them, and those
+    of them of which only the ratios count.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ class MixtureLaw(Law):
 
     mixture: ClassVar[str] = "h"
     spreads: ClassVar[Mapping[str, str]] = {}
+    ratios: ClassVar[tuple[str, ...]] = ()
     fitted_by = ("nuts",)
     slots = ("domain",)
 
@@ -61,7 +63,8 @@ class MixtureLaw(Law):
 
     @property
     def pooled(self) -> Mapping[str, Pooled]:
-        return {name: pooled(self.priors[name], "domain", spread) for name, spread in self.spreads.items()}
+        levels = {name: Prior("Fixed", 1.0) if name in self.ratios else self.priors[name] for name in self.spreads}
+        return {name: pooled(levels[name], "domain", spread) for name, spread in self.spreads.items()}
 
     @property
     def splits_compute(self) -> bool:
@@ -105,3 +108,9 @@ class MixtureLaw(Law):
         """The usual geometric means, of the mean mixture."""
         found = {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.needs}
         return found | {self.mixture: columns[self.mixture].mean(axis=0)}
+
+    def _worth(self, m: Any, w: Any, gamma: Any) -> Any:
+        """The published ``C``, where the last axis is that of domains once they are settled."""
+        size = max(len(self.domains), 1)
+        total = w.sum(axis=-1, keepdims=True) if self.domains else w
+        return size**gamma * w / (m * total)

@@ -43,7 +43,6 @@ class DataMixing(MixtureLaw):
     priors = {"c": Prior.parse("LogNormal(log(1.5), 0.7)"), "k": Prior.parse("LogNormal(log(1.0), 1.0)")}
     mixture = "r"
     spreads = {"k": "LogNormal(log(1.5), 0.8)"}  # noqa: RUF012
-    straight = ("c",)
     falls_in = ()
     may_be_zero = ("r",)
     either_way = ("r",)

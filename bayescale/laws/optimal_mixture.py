@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bayescale._float64 import jnp
 from bayescale.laws._mixture_law import MixtureLaw
 from bayescale.laws._shares import over_domains, powers_of
@@ -15,11 +13,11 @@ from bayescale.prior import Prior
 __all__ = ["OptimalMixture", "mixture_term"]
 
 
-def mixture_term(h: Any, c: Any, gamma: Any) -> Any:
-    """``1 / sum_i C_i h_i^gamma_i`` [nats], with ``c`` in the place of ``C`` at the uniform mixture."""
-    size = 1 if jnp.ndim(c) == 0 else np.shape(h)[-1]
+def mixture_term(h: Any, worth: Any, gamma: Any) -> Any:
+    """``1 / sum_i C_i h_i^gamma_i`` over what it is at the uniform mixture, with ``C`` given up to a factor."""
+    size = 1 if jnp.ndim(worth) == 0 else jnp.shape(worth)[-1]
     shares = jnp.asarray(getattr(h, "value", h))
-    return size / over_domains(c * powers_of(size * shares, gamma), c)
+    return over_domains(worth, worth) / over_domains(worth * powers_of(size * shares, gamma), worth)
 
 
 class OptimalMixture(MixtureLaw):
@@ -27,14 +25,19 @@ class OptimalMixture(MixtureLaw):
 
     .. math:: L(N, D, h) = E + \frac{1}{\sum_i C_i h_i^{\gamma_i}} + a (N/N_0)^{-\alpha} + b (D/D_0)^{-\beta}
 
-    One law for each target loss; ``h`` are the shares of all ``M`` domains, columns ``share[xx]`` of the table. The
-    parameters of domains are ``gamma`` and :math:`c_i = M^{1 - \gamma_i} C_i`, in 1/nats: at the uniform mixture the term
-    is 1 over the mean of the :math:`c_i`. A domain with a small :math:`c_i` does nothing for the target but take room
-    from others, and its :math:`\gamma_i` then rests on what is usual among the domains.
+    One law for each target loss; ``h`` are the shares of all ``M`` domains, columns ``share[xx]`` of the table. In
+    parameters that can be judged the term of the mixture is
 
-    ``E`` and the term of the mixture are told apart only by how far the mixtures of the table reach: their sum at a
-    mixture of the table is much better known than either. The best mixture does not depend on ``N`` and ``D``:
-    `bayescale.fits.optimal_mixture`.
+    .. math:: m \, \frac{\sum_i w_i}{\sum_i w_i (M h_i)^{\gamma_i}}
+
+    with ``m`` the nats that it is at the uniform mixture, and ``w`` what the domains are worth to the target there. Only
+    the ratios of the ``w`` count, so their level is pinned at 1; the :math:`C_i = M^{\gamma_i} w_i / (m \sum_j w_j)` are
+    derived, in 1/nats. A domain with a small ``w`` does nothing for the target but take room from others, and its
+    ``gamma`` then rests on what is usual among the domains. Their spread is kept small: a domain with an exponent near 0
+    adds a constant to the sum whichever it is, and which one does cannot be told.
+
+    ``E`` and ``m`` are told apart only by how far the mixtures of the table reach: their sum is much better known than
+    either. The best mixture does not depend on ``N`` and ``D``: `bayescale.fits.optimal_mixture`.
 
     References
     ----------
@@ -43,37 +46,41 @@ class OptimalMixture(MixtureLaw):
     Examples
     --------
     >>> law = OptimalMixture()
-    >>> theta = dict(E=1.2, a=0.3, b=0.3, alpha=0.35, beta=0.35, c=[3.0, 1.0], gamma=[0.5, 0.5])
+    >>> theta = dict(E=1.2, m=0.5, a=0.3, b=0.3, alpha=0.35, beta=0.35, w=[3.0, 1.0], gamma=[0.5, 0.5])
     >>> [round(float(law.loss(1e9, 2e10, h, **theta)), 3) for h in ([0.5, 0.5], [0.8, 0.2])]
     [2.3, 2.259]
     """
 
     name = "optimal-mixture"
     formula = (
-        "L(N, D, h) = E + 1/(mean over domains of c (M h)^gamma) + a (N/N0)^-alpha + b (D/D0)^-beta,  M domains, "
-        "C = c M^(gamma - 1), A = a N0^alpha, B = b D0^beta"
+        "L(N, D, h) = E + m (sum of w)/(sum over domains of w (M h)^gamma) + a (N/N0)^-alpha + b (D/D0)^-beta,  "
+        "M domains, C = M^gamma w/(m sum of w), A = a N0^alpha, B = b D0^beta"
     )
     citation = "arXiv:2507.09404"
     priors = {
         "E": Prior.parse("LogNormal(log(1.3), 0.6)"),
+        "m": Prior.parse("LogNormal(log(0.5), 1.0)"),
         "a": Chinchilla.priors["a"],
         "b": Chinchilla.priors["b"],
         "alpha": Chinchilla.priors["alpha"],
         "beta": Chinchilla.priors["beta"],
-        "c": Prior.parse("LogNormal(log(1.5), 1.0)"),
-        "gamma": Prior.parse("LogNormal(log(0.4), 0.7)"),
+        "w": Prior.parse("LogNormal(log(1.0), 0.8)"),
+        "gamma": Prior.parse("LogNormal(log(0.5), 0.5)"),
     }
-    spreads = {"c": "LogNormal(log(0.8), 0.7)", "gamma": "LogNormal(log(0.3), 0.7)"}  # noqa: RUF012
-    straight = ("E", "a", "b")
+    spreads = {"w": "LogNormal(log(0.8), 0.5)", "gamma": "LogNormal(log(0.15), 0.5)"}  # noqa: RUF012
+    ratios = ("w",)
+    linear = ("E", "m", "a", "b")
+    reciprocal = ("alpha", "beta")
     falls_in = ("N", "D")
     may_be_zero = ("h",)
     either_way = ("h",)
 
     def loss(
-        self, N: Any, D: Any, h: Any, *, E: Any, a: Any, b: Any, alpha: Any, beta: Any, c: Any, gamma: Any
+        self, N: Any, D: Any, h: Any, *, E: Any, m: Any, a: Any, b: Any, alpha: Any, beta: Any, w: Any, gamma: Any
     ) -> Any:
-        return E + mixture_term(h, c, gamma) + a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -beta
+        return E + m * mixture_term(h, w, gamma) + a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -beta
 
-    def derived(self, *, a: Any, b: Any, alpha: Any, beta: Any, c: Any, gamma: Any, **_: Any) -> dict[str, Any]:
-        size = float(max(len(self.domains), 1))
-        return {"A": a * self.N0**alpha, "B": b * self.D0**beta, "C": c * size ** (gamma - 1.0)}
+    def derived(
+        self, *, m: Any, a: Any, b: Any, alpha: Any, beta: Any, w: Any, gamma: Any, **_: Any
+    ) -> dict[str, Any]:
+        return {"A": a * self.N0**alpha, "B": b * self.D0**beta, "C": self._worth(m, w, gamma)}

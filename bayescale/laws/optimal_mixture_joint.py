@@ -13,25 +13,27 @@ from bayescale.prior import Prior
 __all__ = ["OptimalMixtureJoint"]
 
 
-def _mean(h: Any, each: Any, power: Any) -> Any:
-    """``(sum_i h_i each_i^(1/power))^power``: between the smallest and the largest of what each domain alone gives."""
+def _relative(h: Any, size: Any, power: Any) -> Any:
+    """``(sum_i h_i u_i^(1/power))^power`` over what it is at the uniform mixture."""
     shares = jnp.asarray(getattr(h, "value", h))
-    return over_domains(shares * jnp.exp(jnp.log(jnp.asarray(each)) / power), each) ** power
+    each = jnp.exp(jnp.log(jnp.asarray(size)) / power)
+    even = each if jnp.ndim(each) == 0 else each.mean(axis=-1)
+    return (over_domains(shares * each, each) / even) ** power
 
 
 class OptimalMixtureJoint(MixtureLaw):
     r"""The additive law, with nats lost to size and to data that depend on the mixture.
 
-    .. math:: L(N, D, h) = E + \frac{1}{\sum_i C_i h_i^{\gamma_i}} + a(h) (N/N_0)^{-\alpha} + b(h) (D/D_0)^{-\beta},\quad
-        a(h) = \Big(\sum_i h_i a_i^{1/\gamma_A}\Big)^{\gamma_A},\quad b(h) = \Big(\sum_i h_i b_i^{1/\gamma_B}\Big)^{\gamma_B}
+    .. math:: L(N, D, h) = E + \frac{1}{\sum_i C_i h_i^{\gamma_i}} + \frac{A(h)}{N^{\alpha}} + \frac{B(h)}{D^{\beta}},\quad
+        A(h) = \Big(\sum_i C^A_i h_i\Big)^{\gamma_A},\quad B(h) = \Big(\sum_i C^B_i h_i\Big)^{\gamma_B}
 
-    ``a_i`` are the nats that a model of ``N0`` parameters loses to its size when it is trained on domain ``i`` alone,
-    ``b_i`` those that ``D0`` tokens of it leave: the form :math:`A = (\sum_i C^A_i h_i)^{\gamma_A}` in parameters that
-    can be judged, :math:`C^A_i = (a_i N_0^\alpha)^{1/\gamma_A}`. With all ``a_i`` alike and all ``b_i`` alike it is
-    `optimal-mixture`. The best mixture depends on ``N`` and ``D``.
+    The parameters of `optimal-mixture`, of which ``a`` and ``b`` are now of the uniform mixture; and for each domain
+    ``u`` and ``v``, what would be lost to size and to data after training on it alone, up to a common factor:
+    :math:`C^A_i = (a N_0^\alpha)^{1/\gamma_A} u_i^{1/\gamma_A}` over the mean of :math:`u^{1/\gamma_A}`. With all ``u``
+    alike and all ``v`` alike it is the additive law. The best mixture depends on ``N`` and ``D``.
 
-    It has four parameters for each domain, and few tables determine all of them: the powers ``gamma_A`` and ``gamma_B``
-    in particular usually rest on their priors.
+    It has four parameters for each domain, and few tables determine all of them: ``gamma_A`` and ``gamma_B`` in
+    particular usually rest on their priors.
 
     References
     ----------
@@ -41,23 +43,28 @@ class OptimalMixtureJoint(MixtureLaw):
     Examples
     --------
     >>> law = OptimalMixtureJoint()
-    >>> theta = dict(E=1.2, alpha=0.35, beta=0.35, c=[3.0, 1.0], gamma=[0.5, 0.5], gamma_A=1.0, gamma_B=1.0)
-    >>> [round(float(law.loss(1e9, 2e10, [0.5, 0.5], a=a, b=[0.3, 0.3], **theta)), 3) for a in ([0.3, 0.3], [0.2, 0.4])]
+    >>> theta = dict(E=1.2, m=0.5, a=0.3, b=0.3, alpha=0.35, beta=0.35, gamma_A=1.0, gamma_B=1.0)
+    >>> each = dict(w=[1.0, 1.0], gamma=[0.5, 0.5], v=[1.0, 1.0])
+    >>> [round(float(law.loss(1e9, 2e10, [0.5, 0.5], u=u, **each, **theta)), 3) for u in ([1.0, 1.0], [1.0, 3.0])]
     [2.3, 2.3]
     """
 
     name = "optimal-mixture-joint"
     formula = (
-        "L(N, D, h) = E + 1/(mean over domains of c (M h)^gamma) + a(h) (N/N0)^-alpha + b(h) (D/D0)^-beta,  M domains, "
-        "a(h) = (sum of h a^(1/gamma_A))^gamma_A, b(h) = (sum of h b^(1/gamma_B))^gamma_B"
+        "L(N, D, h) = E + m (sum of w)/(sum over domains of w (M h)^gamma) + a U (N/N0)^-alpha + b V (D/D0)^-beta,  "
+        "M domains, U = (sum of h u^(1/gamma_A) / mean of u^(1/gamma_A))^gamma_A, V as U of v and gamma_B"
     )
     citation = "arXiv:2507.09404"
     priors = dict(OptimalMixture.priors) | {
+        "u": Prior.parse("LogNormal(log(1.0), 0.4)"),
+        "v": Prior.parse("LogNormal(log(1.0), 0.4)"),
         "gamma_A": Prior.parse("LogNormal(log(1.0), 0.5)"),
         "gamma_B": Prior.parse("LogNormal(log(1.0), 0.5)"),
     }
-    spreads = OptimalMixture.spreads | dict.fromkeys(("a", "b"), "LogNormal(log(0.3), 0.7)")
-    straight = ("E",)
+    spreads = OptimalMixture.spreads | dict.fromkeys(("u", "v"), "LogNormal(log(0.3), 0.5)")
+    ratios = ("w", "u", "v")
+    linear = ("E", "m", "a", "b")
+    reciprocal = ("alpha", "beta")
     falls_in = ("N", "D")
     may_be_zero = ("h",)
     either_way = ("h",)
@@ -69,23 +76,31 @@ class OptimalMixtureJoint(MixtureLaw):
         h: Any,
         *,
         E: Any,
+        m: Any,
         a: Any,
         b: Any,
         alpha: Any,
         beta: Any,
-        c: Any,
+        w: Any,
         gamma: Any,
+        u: Any,
+        v: Any,
         gamma_A: Any,
         gamma_B: Any,
     ) -> Any:
-        of_size, of_data = _mean(h, a, gamma_A), _mean(h, b, gamma_B)
-        return E + mixture_term(h, c, gamma) + of_size * (N / self.N0) ** -alpha + of_data * (D / self.D0) ** -beta
+        of_size = a * _relative(h, u, gamma_A) * (N / self.N0) ** -alpha
+        of_data = b * _relative(h, v, gamma_B) * (D / self.D0) ** -beta
+        return E + m * mixture_term(h, w, gamma) + of_size + of_data
 
     def derived(
-        self, *, a: Any, b: Any, alpha: Any, beta: Any, c: Any, gamma: Any, gamma_A: Any, gamma_B: Any, **_: Any
+        self, *, m: Any, a: Any, b: Any, alpha: Any, beta: Any, w: Any, gamma: Any, u: Any, v: Any, **powers: Any
     ) -> dict[str, Any]:
         return {
-            "C": c * float(max(len(self.domains), 1)) ** (gamma - 1.0),
-            "C_A": (a * self.N0**alpha) ** (1.0 / gamma_A),
-            "C_B": (b * self.D0**beta) ** (1.0 / gamma_B),
+            "C": self._worth(m, w, gamma),
+            "C_A": self._alone(a * self.N0**alpha, u, powers["gamma_A"]),
+            "C_B": self._alone(b * self.D0**beta, v, powers["gamma_B"]),
         }
+
+    def _alone(self, even: Any, size: Any, power: Any) -> Any:
+        each = size ** (1.0 / power)
+        return even ** (1.0 / power) * each / (each.mean(axis=-1, keepdims=True) if self.domains else each)
