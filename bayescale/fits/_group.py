@@ -63,8 +63,8 @@ def _refuse_slots(model: Model) -> None:
     slots = [column for groups in model.groups for column in groups.over if column in model.law.slots]
     if slots:
         raise TargetError(
-            f"{model.law.name} has parameters of each {slots[0]}, all of which every run has a share in: no run is of one "
-            f"{slots[0]} alone, and nothing can be split or asked by it. Forecast runs of a mixture"
+            f"{model.law.name} has parameters of each {slots[0]}, and every run is of all: it splits no budget, "
+            f"and there is no fit of one {slots[0]}. Forecast runs of a mixture"
         )
 
 

@@ -68,8 +68,8 @@ def optimal_mixture(
     Returns
     -------
     xarray.Dataset
-        ``share`` (sample, domain); ``loss`` (sample, target) at those shares, nats per token. ``inside`` (domain): whether
-        the median of the share lies within those of the runs that were fitted. Outside, the answer is the law's form.
+        ``share`` (sample, domain); ``loss`` (sample, target) at those shares, nats per token. ``inside`` (domain):
+        whether the median of the share lies within those of the runs that were fitted. Outside, the law's form decides.
 
     Raises
     ------

@@ -15,7 +15,7 @@ WIDE_WARMUP, WIDE_TARGET, WIDE_TREE = 200, 0.96, 6
 # The third, for those that are not round at all.
 LONG_WARMUP, LONG_TARGET = 1000, 0.98
 # With more parameters than this, steps are shorter and so trajectories longer, and a mass matrix is not adapted anew in
-# the last try: it would take more draws than there are. The last is made twice, the second time whitened by better draws.
+# the last try: it would take more draws than there are. That try is made twice, then whitened by better draws.
 MANY = 24
 MANY_TREES = (3, 4, 6, 6)
 

@@ -28,12 +28,10 @@ REGISTRY: dict[str, type[Law]] = {}
 class Law(ABC):
     """A scaling law: loss as a function of what a run was given.
 
-    A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. Inputs and
-    parameters are read from the signature of ``loss``: its positional arguments are columns of the table of runs, its
-    keyword-only arguments are parameters, and a parameter without a prior (or a prior without a parameter) is refused
-    when the class is made. A column with a default value is one that a budget does not set, such as unique tokens
-    (without limit). Naming the class registers it: it appears in `bayescale laws`, in every fit and every test that
-    runs over the registry.
+    A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. The positional
+    arguments of ``loss`` are columns of the table of runs, its keyword-only arguments are parameters, each with a
+    prior. A column with a default value is one that a budget does not set, such as unique tokens (without limit).
+    Naming the class registers it: it appears in `bayescale laws`, in every fit and every test of the registry.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ class Law(ABC):
         Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla), for
         variable projection.
     reciprocal : tuple of str
-        Exponents that are sampled by 1/x: ``a (N/N0)^-alpha`` has slope ``a alpha``, a straight ridge in a and 1/alpha.
+        Exponents sampled by 1/x: ``a (N/N0)^-alpha`` has slope ``a alpha``, a straight ridge in a and 1/alpha.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -100,9 +98,8 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        for role in ("linear", "reciprocal"):
-            if not set(named := getattr(cls, role)) <= set(cls.parameters):
-                raise TypeError(f"{cls.__name__}.{role} names {named}, but the parameters are {cls.parameters}")
+        if not set(named := cls.linear + cls.reciprocal) <= set(cls.parameters):
+            raise TypeError(f"{cls.__name__}.linear names {named}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
         if not set(cls.rises_in) <= set(cls.inputs) - set(cls.falls_in or ()):
@@ -152,7 +149,7 @@ class Law(ABC):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns of the table that must hold numbers: the inputs, unless `read` computes some of them."""
+        """Columns of the table that must hold numbers: the inputs, but for those that `read` computes."""
         return self.inputs
 
     def on(self, columns: Columns) -> Self:
@@ -162,7 +159,7 @@ class Law(ABC):
     def read(self, columns: Columns) -> dict[str, Any]:
         """Inputs that are computed from columns of the table, arrays (run,) or (run, slot); none by default.
 
-        A parameter that is pooled over a column of slots has, in ``loss``, a value for each run and slot.
+        A parameter that is pooled over a column of slots has a value for each run and slot.
         """
         return {}
 
@@ -183,19 +180,14 @@ class Law(ABC):
         return ()
 
     def typical(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The inputs of a run that stands for several, given theirs: geometric means by default.
-
-        Contributions to its loss are what inference works with where a parameter has groups: they are what the table
-        says most precisely.
-        """
+        """The inputs of a run that stands for several, given theirs: geometric means by default."""
         return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
 
     def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
         """An equal law at the usual reference run, and the factors on its inputs that make it equal.
 
-        The reference run is part of the compiled program, so that laws at many of them, such as one a fold of a
-        backtest, would each be compiled. A law that depends on its inputs by their ratio to the reference run alone
-        can say so here. By default the law itself, and no factors.
+        The reference run is part of the compiled program: laws at many of them would each be compiled. By default the
+        law itself, and no factors.
         """
         return self, {}
 

@@ -32,8 +32,8 @@ class _Labelled:
 class MixtureLaw(Law):
     """A law that reads the shares of all domains of the mixture, one input of shape (run, domain).
 
-    A subclass names that input, the parameters that have a value for each domain with the spread between them, and those
-    of them of which only the ratios count.
+    A subclass names that input, the parameters that have a value for each domain with the spread between them, and
+    those of them of which only the ratios count.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from bayescale._float64 import jnp
 from bayescale.errors import RunsError
 
-__all__ = ["check_shares", "domains_of", "powers_of", "read_shares", "over_domains"]
+__all__ = ["check_shares", "domains_of", "over_domains", "powers_of", "read_shares"]
 
 _SHARE = re.compile(r"share\[(.+)\]")
 # Shares printed to two or three digits add up to 1 within this; they are divided by their sum.

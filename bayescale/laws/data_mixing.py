@@ -42,7 +42,7 @@ class DataMixing(MixtureLaw):
     citation = "arXiv:2403.16952"
     priors = {"c": Prior.parse("LogNormal(log(1.5), 0.7)"), "k": Prior.parse("LogNormal(log(1.0), 1.0)")}
     mixture = "r"
-    spreads = {"k": "LogNormal(log(1.5), 0.8)"}  # noqa: RUF012
+    spreads = {"k": "LogNormal(log(1.5), 0.8)"}
     falls_in = ()
     may_be_zero = ("r",)
     either_way = ("r",)
@@ -53,7 +53,7 @@ class DataMixing(MixtureLaw):
 
     @staticmethod
     def published(k: Any) -> dict[str, Any]:
-        """The paper's ``k`` (...) and ``t`` (..., domain), where ``t`` adds up to 0, so that ``k`` is of a uniform mixture.
+        """The paper's ``k`` (...) and ``t`` (..., domain); ``t`` adds up to 0, so that ``k`` is of a uniform mixture.
 
         Examples
         --------

@@ -30,11 +30,12 @@ class OptimalMixture(MixtureLaw):
 
     .. math:: m \, \frac{\sum_i w_i}{\sum_i w_i (M h_i)^{\gamma_i}}
 
-    with ``m`` the nats that it is at the uniform mixture, and ``w`` what the domains are worth to the target there. Only
-    the ratios of the ``w`` count, so their level is pinned at 1; the :math:`C_i = M^{\gamma_i} w_i / (m \sum_j w_j)` are
-    derived, in 1/nats. A domain with a small ``w`` does nothing for the target but take room from others, and its
-    ``gamma`` then rests on what is usual among the domains. Their spread is kept small: a domain with an exponent near 0
-    adds a constant to the sum whichever it is, and which one does cannot be told.
+    with ``m`` the nats that it is at the uniform mixture, and ``w`` what the domains are worth to the target there.
+    Only the ratios of the ``w`` count, so their level is pinned at 1, and each by itself is wide; the
+    :math:`C_i = M^{\gamma_i} w_i / (m \sum_j w_j)`, in 1/nats, are derived. A domain with a small ``w`` does nothing
+    for the target but take room from others, and its ``gamma`` then rests on what is usual among the domains. The
+    spread of ``gamma`` is kept small: a domain with an exponent near 0 adds a constant to the sum whichever it is, and
+    which one does cannot be told.
 
     ``E`` and ``m`` are told apart only by how far the mixtures of the table reach: their sum is much better known than
     either. The best mixture does not depend on ``N`` and ``D``: `bayescale.fits.optimal_mixture`.
@@ -67,7 +68,7 @@ class OptimalMixture(MixtureLaw):
         "w": Prior.parse("LogNormal(log(1.0), 0.8)"),
         "gamma": Prior.parse("LogNormal(log(0.5), 0.5)"),
     }
-    spreads = {"w": "LogNormal(log(0.8), 0.5)", "gamma": "LogNormal(log(0.15), 0.5)"}  # noqa: RUF012
+    spreads = {"w": "LogNormal(log(0.8), 0.5)", "gamma": "LogNormal(log(0.15), 0.5)"}
     ratios = ("w",)
     linear = ("E", "m", "a", "b")
     reciprocal = ("alpha", "beta")
@@ -80,7 +81,5 @@ class OptimalMixture(MixtureLaw):
     ) -> Any:
         return E + m * mixture_term(h, w, gamma) + a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -beta
 
-    def derived(
-        self, *, m: Any, a: Any, b: Any, alpha: Any, beta: Any, w: Any, gamma: Any, **_: Any
-    ) -> dict[str, Any]:
+    def derived(self, *, m: Any, a: Any, b: Any, alpha: Any, beta: Any, w: Any, gamma: Any, **_: Any) -> dict[str, Any]:
         return {"A": a * self.N0**alpha, "B": b * self.D0**beta, "C": self._worth(m, w, gamma)}

@@ -24,8 +24,9 @@ def _relative(h: Any, size: Any, power: Any) -> Any:
 class OptimalMixtureJoint(MixtureLaw):
     r"""The additive law, with nats lost to size and to data that depend on the mixture.
 
-    .. math:: L(N, D, h) = E + \frac{1}{\sum_i C_i h_i^{\gamma_i}} + \frac{A(h)}{N^{\alpha}} + \frac{B(h)}{D^{\beta}},\quad
-        A(h) = \Big(\sum_i C^A_i h_i\Big)^{\gamma_A},\quad B(h) = \Big(\sum_i C^B_i h_i\Big)^{\gamma_B}
+    .. math:: L(N, D, h) = E + \frac{1}{\sum_i C_i h_i^{\gamma_i}} + \frac{A(h)}{N^{\alpha}}
+        + \frac{B(h)}{D^{\beta}},\quad A(h) = \Big(\sum_i C^A_i h_i\Big)^{\gamma_A},\quad
+        B(h) = \Big(\sum_i C^B_i h_i\Big)^{\gamma_B}
 
     The parameters of `optimal-mixture`, of which ``a`` and ``b`` are now of the uniform mixture; and for each domain
     ``u`` and ``v``, what would be lost to size and to data after training on it alone, up to a common factor:

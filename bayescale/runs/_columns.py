@@ -118,7 +118,7 @@ def _checked_key(key: str, extra: tuple[str, ...]) -> str:
     if name is None:
         raise RunsError(
             f"--column {key}=...: {key!r} is not a quantity that a law reads; expected one of "
-            f"{', '.join([*STANDARD, *extra])}, or a column of one of several such as share[xx], on the left of the equals sign"
+            f"{', '.join([*STANDARD, *extra])}, share[xx], tokens[xx] or unique[xx] on the left of the equals sign"
         )
     return name
 

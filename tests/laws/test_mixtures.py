@@ -18,8 +18,8 @@ from bayescale.laws.shares import lowest_shares, optimal_shares
 from bayescale.procedures import fit
 from bayescale.runs import Runs
 
-SIZES = {"E": 1.2, "a": 0.3, "b": 0.25, "alpha": 0.33, "beta": 0.37}
-C, GAMMA = np.array([3.0, 0.8, 0.3]), np.array([0.5, 0.3, 0.7])
+SIZES = {"E": 1.2, "m": 0.6, "a": 0.3, "b": 0.25, "alpha": 0.33, "beta": 0.37}
+W, GAMMA = np.array([3.0, 0.8, 0.3]), np.array([0.5, 0.3, 0.7])
 MIXTURES = np.array([[0.2, 0.3, 0.5], [1 / 3, 1 / 3, 1 / 3], [0.9, 0.1, 0.0]])
 N, D = np.array([1e8, 1e9, 3e9]), np.array([2e9, 2e10, 1e11])
 WIDE = {"N": [1e8, 1e9], "D": [2e9, 2e10], "share[b]": [0.2, 0.5], "share[a]": [0.8, 0.5], "loss": [3.0, 2.5]}
@@ -45,37 +45,35 @@ class TestPublishedForms:
     def test_optimal_mixture(self) -> None:
         """Shukor et al.: E + 1 / sum_i C_i h_i^gamma_i + A / N^alpha + B / D^beta."""
         law = OptimalMixture(domains=["a", "b", "c"])
-        theta = SIZES | {"c": C, "gamma": GAMMA}
-        found = law.derived(**theta)
-        np.testing.assert_allclose(found["C"], C * 3 ** (GAMMA - 1), rtol=1e-14)
-        with np.errstate(divide="ignore"):
-            printed = 1.2 + 1 / (found["C"] * MIXTURES**GAMMA).sum(axis=1) + found["A"] / N**0.33 + found["B"] / D**0.37
-        ours = law.loss(N, D, MIXTURES, **SIZES, c=each_run(C), gamma=each_run(GAMMA))
+        found = law.derived(**SIZES, w=W, gamma=GAMMA)
+        printed = 1.2 + 1 / (found["C"] * MIXTURES**GAMMA).sum(axis=1) + found["A"] / N**0.33 + found["B"] / D**0.37
+        ours = law.loss(N, D, MIXTURES, **SIZES, w=each_run(W), gamma=each_run(GAMMA))
         np.testing.assert_allclose(ours, printed, rtol=1e-13)
+        # what the domains are worth counts by its ratios alone
+        np.testing.assert_allclose(law.derived(**SIZES, w=5 * W, gamma=GAMMA)["C"], found["C"], rtol=1e-14)
 
     def test_the_joint_law(self) -> None:
-        law, size, data = OptimalMixtureJoint(), np.array([0.2, 0.5, 0.3]), np.array([0.1, 0.4, 0.2])
-        sizes = {name: SIZES[name] for name in ("E", "alpha", "beta")}
+        """A(h) = (sum_i C^A_i h_i)^gamma_A in the place of A, and B(h) likewise."""
+        law = OptimalMixtureJoint(domains=["a", "b", "c"])
+        each = {"w": W, "gamma": GAMMA, "u": np.array([0.5, 2.0, 1.0]), "v": np.array([0.3, 1.0, 0.6])}
         powers = {"gamma_A": 0.6, "gamma_B": 1.7}
-        found = law.derived(**sizes, a=size, b=data, c=C, gamma=GAMMA, **powers)
+        found = law.derived(**SIZES, **each, **powers)
         A, B = (MIXTURES @ found["C_A"]) ** 0.6, (MIXTURES @ found["C_B"]) ** 1.7
-        printed = 1.2 + 3 / (C * (3 * MIXTURES) ** GAMMA).sum(axis=1) + A / N**0.33 + B / D**0.37
-        each = {"a": size, "b": data, "c": C, "gamma": GAMMA}
-        each = {name: each_run(values) for name, values in each.items()}
-        np.testing.assert_allclose(law.loss(N, D, MIXTURES, **sizes, **powers, **each), printed, rtol=1e-12)
+        printed = 1.2 + 1 / (found["C"] * MIXTURES**GAMMA).sum(axis=1) + A / N**0.33 + B / D**0.37
+        ours = law.loss(N, D, MIXTURES, **SIZES, **powers, **{name: each_run(values) for name, values in each.items()})
+        np.testing.assert_allclose(ours, printed, rtol=1e-12)
 
     def test_the_joint_law_with_domains_alike_is_the_additive_one(self) -> None:
-        each = {"c": each_run(C), "gamma": each_run(GAMMA)}
-        alike = {"a": each_run(np.full(3, 0.3)), "b": each_run(np.full(3, 0.25))}
-        joint = OptimalMixtureJoint().loss(N, D, MIXTURES, **SIZES | alike, **each, gamma_A=0.7, gamma_B=1.4)
+        each = {"w": each_run(W), "gamma": each_run(GAMMA)}
+        alike = dict.fromkeys(("u", "v"), np.full((3, 3), 0.7))
+        joint = OptimalMixtureJoint().loss(N, D, MIXTURES, **SIZES, **alike, **each, gamma_A=0.7, gamma_B=1.4)
         np.testing.assert_allclose(joint, OptimalMixture().loss(N, D, MIXTURES, **SIZES, **each), rtol=1e-13)
 
     def test_at_one_mixture_the_additive_law_is_chinchilla(self) -> None:
-        theta = {"c": each_run(C), "gamma": each_run(GAMMA)}
-        uniform = np.full((3, 3), 1 / 3)
-        floor = SIZES["E"] + 1 / C.mean()
-        ours = OptimalMixture().loss(N, D, uniform, **SIZES, **theta)
-        np.testing.assert_allclose(ours, Chinchilla().loss(N, D, **SIZES | {"E": floor}), rtol=1e-14)
+        theta = {"w": each_run(W), "gamma": each_run(GAMMA)}
+        ours = OptimalMixture().loss(N, D, np.full((3, 3), 1 / 3), **SIZES, **theta)
+        rest = {name: SIZES[name] for name in ("a", "b", "alpha", "beta")}
+        np.testing.assert_allclose(ours, Chinchilla().loss(N, D, E=1.2 + 0.6, **rest), rtol=1e-14)
 
     @pytest.mark.parametrize("name", ["optimal-mixture", "optimal-mixture-joint", "data-mixing"])
     def test_a_domain_of_which_there_is_nothing_has_finite_slopes(self, name: str) -> None:
@@ -109,7 +107,10 @@ class TestShares:
             ({"share[a]": [1.2, 0.5], "share[b]": [-0.2, 0.5]}, r"run 1: share\[b\] is -0\.2; expected a share"),
             ({"share[a]": [0.8, np.nan]}, r"run 2: share\[a\] is blank; expected a share"),
             ({"share[a]": ["most", "half"]}, r"column 'share\[a\]' holds something that is no share"),
-            ({"share[a]": [0.5, 0.5], "share[b]": [0.5, 0.5]}, "all 2 have the same shares of a, b: add runs of others"),
+            (
+                {"share[a]": [0.5, 0.5], "share[b]": [0.5, 0.5]},
+                "all 2 have the same shares of a, b: add runs of others",
+            ),
         ],
     )
     def test_shares_that_are_none(self, changed: dict[str, Any], said: str) -> None:
@@ -145,9 +146,9 @@ class TestLowest:
 
     def test_of_the_additive_law_it_has_equal_marginal_returns(self) -> None:
         """Largest sum of C_i h_i^gamma_i: C_i gamma_i h_i^(gamma_i - 1) alike, where all exponents are below 1."""
-        law, theta = OptimalMixture(), {"c": jnp.array(C)[None], "gamma": jnp.array(GAMMA)[None]}
-        found = lowest_shares(lambda h, c, gamma: law.loss(1e9, 2e10, h, **SIZES, c=c, gamma=gamma), theta, 3)[0]
-        returns = C * 3**GAMMA * GAMMA * found ** (GAMMA - 1)
+        law, theta = OptimalMixture(), {"w": jnp.array(W)[None], "gamma": jnp.array(GAMMA)[None]}
+        found = lowest_shares(lambda h, w, gamma: law.loss(1e9, 2e10, h, **SIZES, w=w, gamma=gamma), theta, 3)[0]
+        returns = W * 3**GAMMA * GAMMA * found ** (GAMMA - 1)
         np.testing.assert_allclose(returns, returns[0], rtol=1e-6)
 
     def test_of_one_exponential_it_is_one_domain_and_of_a_sum_it_lies_inside(self) -> None:
