@@ -36,7 +36,7 @@ EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24", "U": "100B", "S": "1e5"}
 @partial(jax.jit, static_argnames=("law",))
 def _mean_loss(law: Law, theta: Draws, inputs: Mapping[str, Any]) -> Any:
     ordered = [inputs[name] for name in law.inputs]
-    return jax.vmap(lambda draw: jnp.broadcast_to(law.loss(*ordered, **draw), ordered[0].shape))(theta)
+    return jax.vmap(lambda draw: jnp.broadcast_to(law.loss(*ordered, **draw), ordered[0].shape[:1]))(theta)
 
 
 @partial(jax.jit, static_argnames=("law",))
@@ -71,7 +71,9 @@ def new_run(
     """One new run for each mean loss (sample, run): the mean with one draw of the noise; NaN without a noise model."""
     if model is None:
         return np.full(np.shape(mean), np.nan)
-    return np.asarray(_scatter(model, theta, mean, columns, jnp.asarray(sd, float), jax.random.key(seed)))
+    # an input of the law may be a matrix over runs and slots, which is no column over draws and runs
+    read = {name: columns[name] for name in model.noise.columns}
+    return np.asarray(_scatter(model, theta, mean, read, jnp.asarray(sd, float), jax.random.key(seed)))
 
 
 def _evaluation_sd(targets: Mapping[str, Any]) -> Any:
@@ -153,7 +155,8 @@ def extrapolation(runs: Runs | None, columns: Mapping[str, np.ndarray]) -> dict[
         low, high = float(seen.min()), float(seen.max())
         # a target typed to a few digits is not outside for its rounding
         inside &= (columns[name] >= low * (1 - 1e-9)) & (columns[name] <= high * (1 + 1e-9))
-    ratios = [columns[name] / float(table[name].max()) for name in (["C"] if "C" in table else table)]
+    largest = {name: float(table[name].max()) for name in (["C"] if "C" in table else table)}
+    ratios = [columns[name] / most for name, most in largest.items() if most > 0]
     return {"flops_ratio": np.max(ratios, axis=0) if ratios else np.full(inside.shape, np.nan), "inside": inside}
 
 
@@ -190,9 +193,10 @@ def forecast(
     inputs = {name: jnp.asarray(columns[name]) for name in needs}
     mean = _mean_loss(law, _law_draws(law, theta), {name: inputs[name] for name in law.inputs})
     new = new_run(model, dict(theta), mean, inputs, seed, _evaluation_sd(targets))
-    coords = {name: ("run", values) for name, values in columns.items() if values.ndim == 1}
+    wide = {name: np.asarray(targets[name], dtype=float) for name in law.table_columns(targets)} if law.slots else {}
+    coords = {name: ("run", values) for name, values in (columns | wide).items() if values.ndim == 1}
     coords |= {name: ("run", np.broadcast_to(values, np.shape(mean)[1])) for name, values in labels.items()}
-    coords |= {name: ("run", values) for name, values in extrapolation(runs, columns).items()}
+    coords |= {name: ("run", values) for name, values in extrapolation(runs, columns | wide).items()}
     return xr.Dataset(
         {"mean_loss": (("sample", "run"), np.asarray(mean)), "new_run_loss": (("sample", "run"), new)}, coords=coords
     )

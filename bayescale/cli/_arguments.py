@@ -36,7 +36,7 @@ def add_table(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         action="append",
         default=[],
         metavar="NAME=COLUMN",
-        help="which column is N, D, C or loss: loss=eval/loss, D='tokens (B)', C=none",
+        help="which column is N, D, C or loss: loss=eval/loss, D='tokens (B)', C=none, 'share[*]=weight_*'",
     )
     parser.add_argument("--where", metavar="EXPRESSION", help='rows to use, e.g. "loss < 3.44"')
 

@@ -58,7 +58,9 @@ def _learns(law: Law, found: Check) -> dict[str, Any]:
     except RunsError as error:
         return {"fits": False, "why": str(error)}
     if law.fitted_by:
-        return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}, if the runs lie on budgets or curves"}
+        posterior = ("nuts",) == law.fitted_by
+        condition = "" if posterior else ", if the runs lie on budgets or curves"
+        return {"fits": True, "why": f"only by {' or '.join(law.fitted_by)}{condition}"}
     try:
         law.check_runs({name: found.runs[name] for name in law.inputs})
     except RunsError as error:

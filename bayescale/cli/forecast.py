@@ -76,7 +76,11 @@ def _targets(arguments: argparse.Namespace, fitted: Any) -> list[Any]:
         if unknown:
             raise TargetError(f"--at {text}: this fit knows no {unknown[0]}; it reads {', '.join((*needs, *labels))}")
         try:
-            target = {name: value if name in labels else quantity(value) for name, value in given.items()}
+            wide = fitted.law.table_columns(given)
+            target = {
+                name: value if name in labels or (name in wide and value.strip() == "0") else quantity(value)
+                for name, value in given.items()
+            }
         except argparse.ArgumentTypeError as error:
             raise TargetError(f"--at {text}: {error}") from None
         _agree(text, target)

@@ -27,6 +27,7 @@ def one_group(
     columns = dict.fromkeys(column for groups in model.groups for column in groups.over)
     unknown = [name for name in labels if name not in columns]
     open_ones = [name for name in columns if name not in labels]
+    _refuse_slots(model)
     if unknown or open_ones:
         what = f"{unknown[0]} makes no groups here" if unknown else f"{open_ones[0]} is not given"
         raise FitError(f"{what}: this fit has groups by {' and '.join(columns)}, give one label of each")
@@ -46,6 +47,7 @@ def refuse_groups(model: Model | None) -> None:
     """
     if model is None or not model.groups:
         return
+    _refuse_slots(model)
     columns = dict.fromkeys(column for groups in model.groups for column in groups.over)
     example = ", ".join(
         f'{column}="{label}"' for column, label in zip(columns, model.groups[0].labels[0], strict=False)
@@ -54,6 +56,16 @@ def refuse_groups(model: Model | None) -> None:
         f"{', '.join(model.pools)} differ by {' and '.join(columns)}: ask it of one group, fit.of({example}), or "
         "--group on the command line"
     )
+
+
+def _refuse_slots(model: Model) -> None:
+    """Refuse to single out what all runs have a part of."""
+    slots = [column for groups in model.groups for column in groups.over if column in model.law.slots]
+    if slots:
+        raise TargetError(
+            f"{model.law.name} has parameters of each {slots[0]}, and every run is of all: it splits no budget, "
+            f"and there is no fit of one {slots[0]}. Forecast runs of a mixture"
+        )
 
 
 def group_runs(runs: Runs, labels: Mapping[str, str]) -> Runs:

@@ -91,6 +91,25 @@ class _Softplus(transforms.ParameterFreeTransform):
         return -jax.nn.softplus(-z / self.bend)
 
 
+class _Reciprocal(transforms.ParameterFreeTransform):
+    """One over `_Softplus`: onto the positive numbers, falling; 1/x is linear well above the bend."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def __init__(self, bend: Any) -> None:
+        self.inner = _Softplus(bend)
+
+    def __call__(self, z: Any) -> Any:
+        return 1.0 / self.inner(z)
+
+    def _inverse(self, value: Any) -> Any:
+        return self.inner._inverse(1.0 / value)
+
+    def log_abs_det_jacobian(self, z: Any, value: Any, intermediates: Any = None) -> Any:
+        return self.inner.log_abs_det_jacobian(z, None) + 2.0 * jnp.log(value)
+
+
 class _Block(NamedTuple):
     """Parameters next to each other in the flat vector that share a transform and a family of priors."""
 
@@ -125,11 +144,11 @@ class Density:
         """The blocks, the law's parameters first and ``sigma`` first among the noise's."""
         law = self.model.law
         free = {name: prior for name, prior in self.model.scalars.items() if not prior.fixed}
-        groups: dict[tuple[bool, bool, str, tuple[bool, ...]], list[str]] = {}
+        groups: dict[tuple[bool, str, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            straight = name in law.linear or name in self._floored
-            key = (name not in law.parameters, straight, prior.family, ends)
+            scale = "linear" if name in law.linear or name in self._floored else ""
+            key = (name not in law.parameters, "1/x" if name in law.reciprocal else scale, prior.family, ends)
             groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
@@ -140,9 +159,11 @@ class Density:
         """Levels of groups that are cut off at zero: like what they stand for, they may be close to it."""
         return {f"{name}_level" for name, pool in self.model.pools.items() if pool.link.floor == 0.0}
 
-    def _block(self, names: tuple[str, ...], priors: list[Prior], linear: bool) -> _Block:
+    def _block(self, names: tuple[str, ...], priors: list[Prior], scale: str) -> _Block:
         distribution = priors[0].together(priors)
-        if linear and (distribution.support is constraints.positive or set(names) <= self._floored):
+        if scale == "1/x" and distribution.support is constraints.positive:
+            return _Block(names, distribution, _Reciprocal(BEND / np.array([prior.median for prior in priors])))
+        if scale == "linear" and (distribution.support is constraints.positive or set(names) <= self._floored):
             return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
         return _Block(names, distribution, biject_to(distribution.support))
 

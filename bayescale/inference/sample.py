@@ -185,7 +185,7 @@ def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
             chunks.append(jax.device_get(steps))
             done += CHUNK
             if task.progress is not None:
-                task.progress(LABELS[attempt], min(done, total), total)
+                task.progress(LABELS[min(attempt, len(LABELS) - 1)], min(done, total), total)
     except KeyboardInterrupt:
         interrupted = True
         if done < kernel.warmup + 4 * thin:

@@ -28,18 +28,15 @@ REGISTRY: dict[str, type[Law]] = {}
 class Law(ABC):
     """A scaling law: loss as a function of what a run was given.
 
-    A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. Inputs and
-    parameters are read from the signature of ``loss``: its positional arguments are columns of the table of runs, its
-    keyword-only arguments are parameters, and a parameter without a prior (or a prior without a parameter) is refused
-    when the class is made. A column with a default value is one that a budget does not set, such as unique tokens
-    (without limit). Naming the class registers it: it appears in `bayescale laws`, in every fit and every test that
-    runs over the registry.
+    A subclass states ``name``, ``formula``, ``citation``, ``priors`` and ``loss``; that is a whole law. The positional
+    arguments of ``loss`` are columns of the table of runs, its keyword-only arguments are parameters, each with a
+    prior. A column with a default value is one that a budget does not set, such as unique tokens (without limit).
+    Naming the class registers it: it appears in `bayescale laws`, in every fit and every test of the registry.
 
     Parameters
     ----------
     N0, D0, C0 : float, optional
-        The reference run at which scale parameters are expressed: parameters, tokens and training FLOPs. ``C0``
-        defaults to ``6 * N0 * D0``.
+        The reference run of the scale parameters: parameters, tokens and training FLOPs, ``6 * N0 * D0`` by default.
 
     Attributes
     ----------
@@ -49,6 +46,8 @@ class Law(ABC):
         Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla).
     powers : mapping of str to str
         The exponent of each linear parameter that has one of its own.
+    reciprocal : tuple of str
+        Exponents sampled by 1/x, in which the ridge of constant slope ``a alpha`` is straight.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -58,6 +57,8 @@ class Law(ABC):
         Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
     may_be_zero, either_way : tuple of str
         Inputs that may be zero; inputs of which more may raise or lower the loss, such as tokens of another language.
+    slots : tuple of str
+        Columns of `labels` whose every label all runs have, such as the domains of a mixture: there is no run of one.
     """
 
     name: ClassVar[str]
@@ -68,11 +69,13 @@ class Law(ABC):
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
     powers: ClassVar[Mapping[str, str]] = {}
+    reciprocal: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
     may_be_zero: ClassVar[tuple[str, ...]] = ()
     either_way: ClassVar[tuple[str, ...]] = ()
+    slots: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[str, ...]]
     parameters: ClassVar[tuple[str, ...]]
 
@@ -96,9 +99,9 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        if not {*cls.linear, *cls.powers, *cls.powers.values()} <= set(cls.parameters):
-            found = (*cls.linear, *cls.powers, *cls.powers.values())
-            raise TypeError(f"{cls.__name__}.linear names {found}, but the parameters are {cls.parameters}")
+        named = (*cls.linear, *cls.reciprocal, *cls.powers, *cls.powers.values())
+        if not set(named) <= set(cls.parameters):
+            raise TypeError(f"{cls.__name__}.linear names {named}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):
             raise TypeError(f"{cls.__name__}.falls_in names {cls.falls_in}, but the inputs are {cls.inputs}")
         if not set(cls.rises_in) <= set(cls.inputs) - set(cls.falls_in or ()):
@@ -146,7 +149,7 @@ class Law(ABC):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Columns of the table that must hold numbers: the inputs, unless `read` computes some of them."""
+        """Columns of the table that must hold numbers: the inputs, but for those that `read` computes."""
         return self.inputs
 
     def on(self, columns: Columns) -> Self:
@@ -156,7 +159,7 @@ class Law(ABC):
     def read(self, columns: Columns) -> dict[str, Any]:
         """Inputs that are computed from columns of the table, arrays (run,) or (run, slot); none by default.
 
-        A parameter that is pooled over a column of slots has, in ``loss``, a value for each run and slot.
+        A parameter that is pooled over a column of slots has a value for each run and slot.
         """
         return {}
 
@@ -186,9 +189,8 @@ class Law(ABC):
     def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
         """An equal law at the usual reference run, and the factors on its inputs that make it equal.
 
-        The reference run is part of the compiled program, so that laws at many of them, such as one a fold of a
-        backtest, would each be compiled. A law that depends on its inputs by their ratio to the reference run alone
-        can say so here. By default the law itself, and no factors.
+        The reference run is part of the compiled program: laws at many of them would each be compiled. By default the
+        law itself, and no factors.
         """
         return self, {}
 

@@ -85,6 +85,8 @@ def link_of(prior: Prior) -> Link:
         A truncated normal without a lower end but with an upper one.
     """
     family, arguments = prior.family, prior.arguments
+    if prior.fixed:
+        return Link("log", 0.0, math.inf, 0.0) if arguments[0] > 0 else Link("identity", -math.inf, math.inf, 0.0)
     if family == "Normal":
         return Link("identity", -math.inf, math.inf, arguments[1])
     if family == "LogNormal":

@@ -33,7 +33,8 @@ class Pooled:
     Attributes
     ----------
     prior : Prior
-        Of the level that the groups scatter around: the prior that the parameter has without groups.
+        Of the level that the groups scatter around: the prior that the parameter has without groups. A level that is
+        pinned is that of positive values where it is above 0.
     over : tuple of str
         Columns of the table whose values make the groups; two for a parameter of pairs, such as target and source.
     spread : Prior
@@ -54,8 +55,6 @@ class Pooled:
     apart: bool = False
 
     def __post_init__(self) -> None:
-        if self.prior.fixed:
-            raise PriorError(f"pooled({self.prior}): a pinned parameter is the same in every group")
         if not self.over or len(set(self.over)) < len(self.over):
             raise PriorError(f"pooled({self.prior}): say over which column, e.g. {EXAMPLE}")
         if self.shared is not None and (self.shared not in self.over or len(self.over) < 2):
@@ -269,10 +268,15 @@ def pooled(
     pooled(LogNormal(log(0.35), 0.5), over=corpus, spread=LogNormal(log(0.2), 0.7))
     """
     level = Prior.parse(prior)
+    if level.fixed and spread is None:
+        raise PriorError(
+            f"pooled({level}): a pinned parameter is the same in every group; where only its level is pinned, say how "
+            "far groups scatter around it (spread=)"
+        )
     columns = (over,) if isinstance(over, str) else tuple(over)
-    if spread is None and not level.fixed:
+    if spread is None:
         spread = Prior("LogNormal", math.log(float(f"{SHARE * link_of(level).sd:.3g}")), FACTOR)
-    return Pooled(level, columns, Prior.parse(spread if spread is not None else 1.0), shared, slope)
+    return Pooled(level, columns, Prior.parse(spread), shared, slope)
 
 
 def apart(prior: Prior | str, over: str | tuple[str, ...]) -> Pooled:

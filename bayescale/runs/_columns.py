@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bayescale.errors import Problem, RunsError
@@ -26,6 +27,9 @@ from bayescale.runs._raw import RawTable
 
 __all__ = ["Resolution", "Source", "resolve"]
 
+# What some laws read once for each domain or language.
+_WIDE = re.compile(r"(share|tokens|unique)\[.+\]")
+
 
 @dataclass
 class Resolution:
@@ -47,7 +51,8 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     raw : RawTable
         The table.
     columns : mapping or None
-        What the person settled: standard name -> table column, ``"COLUMN (UNIT)"``, or ``"none"``.
+        What the person settled: standard name -> table column, ``"COLUMN (UNIT)"``, or ``"none"``; ``"share[*]"`` ->
+        ``"weight_*"`` settles ``share[arxiv]`` as ``weight_arxiv`` and so on.
     extra : iterable of str
         Other inputs a law needs, found by their exact name, by the aliases of `OTHERS`, or in `columns`.
 
@@ -57,7 +62,7 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     """
     found = Resolution()
     extra = tuple(extra)
-    named = {_checked_key(str(key), extra): str(spec) for key, spec in (columns or {}).items()}
+    named = {_checked_key(key, extra): spec for key, spec in _expanded(columns or {}, raw)}
     for name, spec in named.items():
         if name != LOSS_SD:
             _settle(found, raw, name, spec)
@@ -74,12 +79,33 @@ def resolve(raw: RawTable, columns: Mapping[str, str] | None, extra: Iterable[st
     return found
 
 
+def _expanded(columns: Mapping[str, str], raw: RawTable) -> Iterator[tuple[str, str]]:
+    """What was settled, with ``share[*]=weight_*`` written out for every column that it means."""
+    for key, spec in columns.items():
+        if "*" not in str(key):
+            yield str(key), str(spec)
+            continue
+        if str(key).count("*") != 1 or str(spec).count("*") != 1 or _WIDE.fullmatch(str(key)) is None:
+            raise RunsError(
+                f"{column_option(key, spec)}: a star stands for the name in brackets, once on each side, as in "
+                f"{column_option('share[*]', 'weight_*')}"
+            )
+        before, after = map(re.escape, str(spec).split("*"))
+        found = [m for column in raw.frame.columns if (m := re.fullmatch(f"{before}(.+){after}", column))]
+        if not found:
+            raise RunsError(
+                f"{column_option(key, spec)}: {raw.source} has no such column. Its columns are "
+                f"{names(raw.frame.columns, 30)}"
+            )
+        yield from ((str(key).replace("*", match[1]), match[0]) for match in found)
+
+
 def _checked_key(key: str, extra: tuple[str, ...]) -> str:
-    name = key if key in extra else standard_name(key)
+    name = key if key in extra or _WIDE.fullmatch(key) else standard_name(key)
     if name is None:
         raise RunsError(
             f"--column {key}=...: {key!r} is not a quantity that a law reads; expected one of "
-            f"{', '.join([*STANDARD, *extra])} on the left of the equals sign"
+            f"{', '.join([*STANDARD, *extra])}, share[xx], tokens[xx] or unique[xx] on the left of the equals sign"
         )
     return name
 

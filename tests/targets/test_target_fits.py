@@ -13,8 +13,8 @@ import bayescale
 from bayescale.cli import main
 from bayescale.errors import BayescaleError
 from bayescale.fits._warned import warned
-from bayescale.inference.density import pad
 from bayescale.inference.anchors import anchors_of
+from bayescale.inference.density import pad
 from bayescale.inference.sample import sample
 from bayescale.inference.sampler import Sampler
 from bayescale.laws.power_c import PowerC
