@@ -51,14 +51,13 @@ class Law(ABC):
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
-        Inputs in which more always lowers the loss; None for all of them. A law that saturates (repeated tokens, a
-        metric at its bound) is flat somewhere, to the last digit of float64, and one with an interaction may even rise.
+        Inputs in which more always lowers the loss; None for all. One that saturates is flat, to the last digit.
     rises_in : tuple of str
         Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
     may_be_zero, either_way : tuple of str
         Inputs that may be zero; inputs of which more may raise or lower the loss, such as tokens of another language.
     slots : tuple of str
-        Columns of `labels` whose every label all runs have, such as the domains of a mixture: there is no run of one.
+        Columns of `labels` whose every label all runs have, such as the domains of a mixture.
     """
 
     name: ClassVar[str]
