@@ -42,10 +42,9 @@ class Law(ABC):
     ----------
     inputs, parameters : tuple of str
         Read from ``loss``.
-    linear : tuple of str
-        Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla).
-    powers : mapping of str to str
-        The exponent of each linear parameter that has one of its own.
+    linear, powers : tuple of str, mapping of str to str
+        Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla); the
+        exponents of those that have one of their own.
     reciprocal : tuple of str
         Exponents sampled by 1/x, in which the ridge of constant slope ``a alpha`` is straight.
     fitted_by : tuple of str
@@ -55,7 +54,7 @@ class Law(ABC):
     rises_in : tuple of str
         Inputs in which more as a rule raises the loss, such as the number of languages that share a model.
     may_be_zero, either_way : tuple of str
-        Inputs that may be zero; inputs of which more may raise or lower the loss, such as tokens of another language.
+        Those that may be zero; those of which more may raise or lower the loss.
     slots : tuple of str
         Columns of `labels` whose every label all runs have, such as the domains of a mixture.
     """
@@ -124,7 +123,7 @@ class Law(ABC):
 
     @property
     def reference_run(self) -> dict[str, float]:
-        """The run at which scale parameters are expressed: ``{"N": N0, "D": D0, "C": C0}``."""
+        """The run at which scale parameters are expressed."""
         return {"N": self.N0, "D": self.D0, "C": self.C0}
 
     def at(self, **reference: float) -> Self:
