@@ -298,3 +298,11 @@ def test_bad_toml_files_are_named(tmp_path: Path, content: bytes, said: str) -> 
 def test_a_toml_file_that_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(PriorError, match="cannot read the priors file"):
         read_toml(tmp_path / name)
+
+
+@pytest.mark.parametrize("family", ["LogStudentT", "LogitStudentT"])
+def test_draws_of_the_heaviest_tails_are_numbers(family: str) -> None:
+    """A Cauchy in the exponent goes beyond the largest number there is in one draw of a few hundred."""
+    drawn = Prior(family, 1.0, 0.0, 2.0).sample(np.random.default_rng(0), 4000)
+    assert np.isfinite(drawn).all()
+    assert (drawn >= 0).all()

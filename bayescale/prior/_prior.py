@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from bayescale.errors import PriorError
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     import numpyro.distributions as dist
 
 __all__ = ["Prior"]
+
+# Natural logarithm of numbers near the ends of float64.
+LARGEST_LOG = 700.0
 
 
 def _positive(*names: str) -> Callable[[Mapping[str, float]], str | None]:
@@ -72,13 +76,14 @@ _FAMILIES: dict[str, _Family] = {
         ("df", "log_median", "log_scale"),
         "ExpTransform",
         _positive("df", "log_scale"),
-        lambda g, df, m, s, n: np.exp(m + s * g.standard_t(df, n)),
+        # tails this heavy reach beyond the largest number there is
+        lambda g, df, m, s, n: np.exp(np.clip(m + s * g.standard_t(df, n), -LARGEST_LOG, LARGEST_LOG)),
     ),
     "LogitStudentT": _Family(
         ("df", "logit_median", "logit_scale"),
         "SigmoidTransform",
         _positive("df", "logit_scale"),
-        lambda g, df, m, s, n: 1.0 / (1.0 + np.exp(-(m + s * g.standard_t(df, n)))),
+        lambda g, df, m, s, n: expit(m + s * g.standard_t(df, n)),
     ),
     "HalfNormal": _Family(
         ("scale",), "HalfNormal", _positive("scale"), lambda g, s, n: s * np.abs(g.standard_normal(n))
