@@ -101,7 +101,7 @@ def optimal_mixture(
 def _laws_of(fits: Mapping[str, Fit]) -> tuple[MixtureLaw, ...]:
     if not fits:
         raise TargetError("there is no fit to find the best mixture of")
-    found = []
+    found: list[MixtureLaw] = []
     for name, fit in fits.items():
         law = fit.law
         if not isinstance(law, MixtureLaw):

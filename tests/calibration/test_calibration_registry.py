@@ -51,6 +51,8 @@ SCORES = "tests/transfer/test_transfer_scores.py::test_coverage_over_simulated_p
 MATRIX = "tests/transfer/test_transfer_matrix.py::test_intervals_cover_hidden_scores_of_simulated_tables"
 NEW_GROUP = "tests/pooling/test_grouped_fits.py::test_a_new_group_is_as_uncertain_as_the_groups_are_apart"
 
+MIXTURE = "tests/fits/test_mixture_fits.py::test_the_best_mixture_is_covered"
+
 COVERED = {
     "allocation.allocate": FITS,
     "averaging.Average": FORECASTS,
@@ -90,6 +92,7 @@ COVERED = {
     "fits.Fit.summary": SDS,
     "fits.Fit.theta": FITS,
     "fits.Summary": SDS,
+    "fits.optimal_mixture": MIXTURE,
     "forecast.forecast": FITS,
     "forecast.forecast_path": FITS,
     "forecast.isoflop_curves": FITS,
