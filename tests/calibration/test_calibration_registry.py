@@ -54,6 +54,8 @@ TARGETS = "tests/targets/test_target_fits.py::test_shared_and_own_parameters_are
 DOWNSTREAM = "tests/downstream/test_downstream_chain.py::test_forecasts_of_accuracy_are_covered"
 NEW_GROUP = "tests/pooling/test_grouped_fits.py::test_a_new_group_is_as_uncertain_as_the_groups_are_apart"
 
+MIXTURE = "tests/fits/test_mixture_fits.py::test_the_best_mixture_is_covered"
+
 COVERED = {
     "allocation.allocate": FITS,
     "averaging.Average": FORECASTS,
@@ -96,6 +98,7 @@ COVERED = {
     "fits.Fit.summary": SDS,
     "fits.Fit.theta": FITS,
     "fits.Summary": SDS,
+    "fits.optimal_mixture": MIXTURE,
     "forecast.forecast": FITS,
     "forecast.forecast_path": FITS,
     "forecast.isoflop_curves": FITS,

@@ -18,6 +18,7 @@ PROMISED = {
     *("data-constrained", "data-constrained-D", "data-constrained-geometric", "shifted", "multiplicative", "bounded"),
     *("m1", "m2", "m3", "m4", "bnsl-1", "bnsl-2", "farseer"),
     *("log-linear", "sigmoid"),
+    *("msl", "bimix", "data-mixing", "optimal-mixture", "optimal-mixture-joint"),
 }
 E = Prior("LogNormal", 0.5, 0.4)
 
