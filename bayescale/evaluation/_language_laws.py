@@ -105,7 +105,8 @@ class LanguageTable:
         weight[: len(train)] = train
         target = np.zeros(self._length)
         target[: len(train)] = np.log(self.loss)
-        columns = self._columns(law)
+        # handed over once: a search measures hundreds of points
+        columns, target, weight = jax.device_put((self._columns(law), target, weight))
         low, high = (np.array([RANGES[name][end] for name in self.names])[free] for end in (1, 2))
 
         def whole(x: np.ndarray) -> np.ndarray:
