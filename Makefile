@@ -3,6 +3,7 @@
 PYTHON ?=
 DRAWS ?= 100
 ARGS ?=
+WORKERS ?= 2
 
 BIN := .venv/bin
 READY := .venv/.installed
@@ -24,8 +25,8 @@ setup: $(READY)  ## make .venv and install bayescale with its development tools
 demo: $(READY)  ## the bundled runs, end to end, with plots
 	$(BIN)/bayescale demo $(ARGS)
 
-test: $(READY)  ## the tests, bar the slow ones (ARGS="tests/laws -x" to choose)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(READY)  ## the tests, bar the slow ones, in WORKERS=2 processes (ARGS="tests/laws -x" to choose)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 calibrate: $(READY)  ## the slow tests: simulation-based calibration, minutes
 	$(BIN)/python -m pytest -m slow $(ARGS)
