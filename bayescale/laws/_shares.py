@@ -107,7 +107,7 @@ def powers_of(shares: Any, gamma: Any) -> Any:
     """``shares ** gamma``, and 0 with a gradient of 0 where there is nothing of a domain."""
     values = jnp.asarray(getattr(shares, "value", shares))
     some = jnp.where(values > 0, values, 1.0)
-    return jnp.where(values > 0, jnp.exp(gamma * jnp.log(some)), 0.0)
+    return jnp.where(values > 0, jnp.exp(jnp.asarray(gamma) * jnp.log(some)), 0.0)
 
 
 def over_domains(terms: Any, parameter: Any) -> Any:
@@ -115,4 +115,4 @@ def over_domains(terms: Any, parameter: Any) -> Any:
 
     A parameter that is one number is that of one domain, whose terms are those of the runs.
     """
-    return terms if jnp.ndim(parameter) == 0 else terms.sum(axis=-1)
+    return terms if np.ndim(parameter) == 0 else jnp.asarray(terms).sum(axis=-1)

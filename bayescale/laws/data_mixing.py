@@ -58,7 +58,7 @@ class DataMixing(MixtureLaw):
         Examples
         --------
         >>> found = DataMixing.published([0.5, 2.0])
-        >>> float(found["k"]), found["t"].round(3).tolist()
+        >>> float(found["k"]), [round(float(t), 3) for t in found["t"]]
         (1.0, [-0.693, 0.693])
         """
         logs = jnp.log(jnp.asarray(k))

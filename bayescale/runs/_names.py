@@ -58,9 +58,10 @@ _ALIASES = {
 }
 _LOOKUP = {alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()}
 # A loss that is an error bar, a copy made by an exporter, or part of another loss is not the loss.
+_END = re.compile(r"(lo|hi|low|high|lower|upper)\d*")
 _NOT_THE_LOSS = {
-    *("lower", "upper", "min", "max", "std", "sd", "se", "sem", "stderr", "var", "ci", "err", "error", "z", "aux"),
-    *("lower95", "upper95", "balance", "balancing", "scale", "weight", "weights", "spike", "spikes", "fraction"),
+    *("min", "max", "std", "sd", "se", "sem", "stderr", "var", "ci", "err", "error", "z", "aux"),
+    *("balance", "balancing", "scale", "weight", "weights", "spike", "spikes", "fraction"),
 }
 
 
@@ -221,7 +222,7 @@ def _worded(column: str) -> tuple[str, Unit] | None:
 def _is_loss(column: str) -> bool:
     last = column.rsplit("/", 1)[-1]
     parts = _parts(last)
-    if parts & _NOT_THE_LOSS or metric_named(column) is not None:
+    if parts & _NOT_THE_LOSS or any(map(_END.fullmatch, parts)) or metric_named(column) is not None:
         return False
     return "loss" in parts or _squeezed(last).endswith(("loss", "crossentropy", "logperplexity"))
 

@@ -60,8 +60,8 @@ def test_weights_in_the_place_of_standard_deviations_are_noticed(simulate: Calla
 
 def test_a_standard_deviation_of_zero(simulate: Callable[..., Runs], sds: np.ndarray) -> None:
     wrong = np.where(np.arange(len(sds)) == 6, 0.0, sds)
-    with pytest.raises(BayescaleError, match=r"run 7 of .*loss_sd is 0; expected a standard deviation"):
-        bayescale.fit(with_sds(simulate(), loss_sd=wrong), procedure="least-squares", sd_column="loss_sd")
+    with pytest.raises(BayescaleError, match=r"run 7 of .*run_sd is 0; expected a standard deviation"):
+        bayescale.fit(with_sds(simulate(), run_sd=wrong), procedure="least-squares", sd_column="run_sd")
 
 
 def test_an_unknown_scale(simulate: Callable[..., Runs]) -> None:
