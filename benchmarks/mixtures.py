@@ -96,8 +96,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    found = pd.DataFrame(list(study(read(arguments.tables), arguments.laws, arguments.targets, arguments.draws)))
-    found.to_csv(arguments.out, index=False, float_format="%.4g")
+    rows: list[dict[str, Any]] = []
+    for row in study(read(arguments.tables), arguments.laws, arguments.targets, arguments.draws):
+        rows.append(row)
+        found = pd.DataFrame(rows)
+        found.to_csv(arguments.out, index=False, float_format="%.4g")  # what there is, should it be stopped
     each = found.assign(held=found["coverage"] * found["rows_forecast"]).groupby(["law", "held_out"], sort=False)
     print(each[["relative_error", "width"]].mean().assign(coverage=each["held"].sum() / each["rows_forecast"].sum()))
 
