@@ -72,31 +72,28 @@ class Modes(NamedTuple):
     anchors: dict[str, Any] | None = None
 
 
-def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a[..., :, None] * b[..., None, :]
-
-
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("...i,...i->...", a, b)
+    return (a * b).sum(axis=-1)
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.einsum("...ij,...j->...i", matrix, vector)
+    return (matrix @ vector[..., None])[..., 0]
 
 
-def climb(measure: Measure, z: np.ndarray, longest: float = LONGEST) -> np.ndarray:
+def climb(measure: Measure, z: np.ndarray, longest: float = LONGEST, inverse: np.ndarray | None = None) -> np.ndarray:
     """BFGS with backtracking from all starts (table, start, dim) at once; each pass tries one point of each.
 
-    A start that has arrived in every table is not measured any more.
+    It begins with the inverse Hessians that it is given, or with the identity. A start that has arrived in every table
+    is not measured any more.
     """
     ends, places = z.copy(), np.arange(z.shape[1])
     value, gradient = measure(z)
-    inverse = np.broadcast_to(np.eye(z.shape[-1]), (*z.shape, z.shape[-1])).copy()
-    fresh, length = np.ones(z.shape[:-1], dtype=bool), np.ones(z.shape[:-1])
+    fresh, length = np.full(z.shape[:-1], inverse is None), np.ones(z.shape[:-1])
+    inverse = np.broadcast_to(np.eye(z.shape[-1]), (*z.shape, z.shape[-1])) if inverse is None else inverse
     for _ in range(CLIMBS):
         move = -_times(inverse, gradient)
         move = np.where((_dot(move, gradient) < 0)[..., None], move, -gradient)
-        move *= np.minimum(1.0, longest / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
+        move *= np.minimum(1.0, longest / (np.sqrt(_dot(move, move)) + 1e-300))[..., None]
         slope = _dot(move, gradient)
         ends[:, places] = z
         climbing = ((slope < -CLOSE) & (length > 1e-12)).any(axis=0)
@@ -106,31 +103,36 @@ def climb(measure: Measure, z: np.ndarray, longest: float = LONGEST) -> np.ndarr
             state = (z, value, gradient, inverse, fresh, length, move, slope)
             z, value, gradient, inverse, fresh, length, move, slope = (array[:, climbing] for array in state)
             places = places[climbing]
-        trial = z + length[..., None] * move
+        step = length[..., None] * move
+        trial = z + step
         new_value, new_gradient = measure(trial)
-        finite = np.isfinite(new_value) & np.isfinite(new_gradient).all(axis=-1)
-        accepted = finite & (new_value <= value + 1e-4 * length * slope)
-        _update(inverse, fresh, accepted, trial - z, new_gradient - gradient)
+        accepted = (new_value <= value + 1e-4 * length * slope) & np.isfinite(new_gradient).all(axis=-1)
+        change = np.where(accepted[..., None], new_gradient - gradient, 0.0)
+        inverse, fresh = _updated(inverse, fresh, step, change)
         z, gradient = (np.where(accepted[..., None], a, b) for a, b in ((trial, z), (new_gradient, gradient)))
         value = np.where(accepted, new_value, value)
         length = np.where(accepted, 1.0, 0.3 * length)
     return ends
 
 
-def _update(inverse: np.ndarray, fresh: np.ndarray, accepted: np.ndarray, step: np.ndarray, change: np.ndarray) -> None:
-    """The BFGS update of the inverse Hessians, in place, where a step was accepted and the curvature is positive."""
-    change = np.where(accepted[..., None], change, 0.0)
-    curvature = _dot(step, change)
-    use = accepted & (curvature > 1e-10 * np.linalg.norm(step, axis=-1) * np.linalg.norm(change, axis=-1))
-    safe = np.where(use, curvature, 1.0)
-    first = use & fresh
-    inverse[first] *= (safe / np.where(use, _dot(change, change), 1.0))[first][:, None, None]
-    fresh &= ~first
+def _updated(
+    inverse: np.ndarray, fresh: np.ndarray, step: np.ndarray, change: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The BFGS update of the inverse Hessians where the gradient changed by a positive curvature, and which are fresh.
+
+    A fresh one is scaled by the first curvature it sees.
+    """
+    curvature, changed = _dot(step, change), _dot(change, change)
+    use = curvature > 1e-10 * np.sqrt(_dot(step, step) * changed)
+    share = np.where(use, 1.0 / np.where(use, curvature, 1.0), 0.0)
+    if fresh.any():
+        first = fresh & use
+        scale = np.where(first, curvature / np.where(use, changed, 1.0), 1.0)
+        inverse, fresh = inverse * scale[..., None, None], fresh & ~first
     bent = _times(inverse, change)
-    gain = (1.0 + _dot(change, bent) / safe) / safe
-    update = gain[..., None, None] * _outer(step, step)
-    update -= (_outer(step, bent) + _outer(bent, step)) / safe[..., None, None]
-    inverse[use] += update[use]
+    lead = 0.5 * (1.0 + share * _dot(change, bent))[..., None] * step - bent
+    update = (share[..., None] * step)[..., :, None] * lead[..., None, :]
+    return inverse + update + np.swapaxes(update, -1, -2), fresh
 
 
 def curved(measure: Measure, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -210,7 +212,9 @@ def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]
 
     count, rows = tables.weight.shape
     starts = _starts(model, measure, candidates, rows)
-    return judged(model, tables, *newton(measure, climb(measure, starts)))
+    vectors, sizes, _ = spectrum(curved(measure, starts)[2])
+    inverse = (vectors / sizes[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return judged(model, tables, *newton(measure, climb(measure, starts, inverse=inverse)))
 
 
 def judged(
