@@ -12,6 +12,7 @@ import numpy as np
 
 from bayescale import Model, Runs
 from bayescale._float64 import jax, jnp
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Density, Table, pad
 from benchmarks import ours, tables
 
@@ -43,7 +44,7 @@ def _seconds_per_gradient(model: Model, table: Table, chains: int) -> float:
 
 
 def _table(model: Model, runs: Runs) -> Table:
-    table: Table = jax.device_put(pad(model.data(runs), np.log(runs["loss"])))
+    table: Table = jax.device_put(pad(model.data(runs), np.log(runs["loss"]), anchors_of(model, model.data(runs))))
     return table
 
 

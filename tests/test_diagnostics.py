@@ -14,6 +14,7 @@ import pytest
 
 from bayescale.diagnostics import Diagnostics, contraction, diagnose
 from bayescale.fits import Fit
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import pad
 from bayescale.inference.importance import Importance
@@ -33,7 +34,12 @@ def model() -> Model:
 def good(model: Model, simulate: Callable[..., Runs]) -> Samples:
     """A short, sound run; draws replaced by independent ones, so that nothing about them is borderline."""
     runs = simulate()
-    samples = sample(model, pad(model.data(runs), np.log(runs["loss"])), Sampler(draws=100, fallback=False), seed=3)
+    samples = sample(
+        model,
+        pad(model.data(runs), np.log(runs["loss"]), anchors_of(model, model.data(runs))),
+        Sampler(draws=100, fallback=False),
+        seed=3,
+    )
     generator = np.random.default_rng(0)
     theta = {
         name: float(draws.mean()) * np.exp(0.02 * generator.standard_normal((4, 1000)))

@@ -1,4 +1,4 @@
-"""What the coordinates of groups stand on: a run typical of each group, settled before a search or near its end."""
+"""What coordinates stand on: a run typical of the table, or of each group, settled before a search or near its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["anchors_of"]
 def anchors_of(
     model: Model, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the coordinates of a model's groups are fixed to, for a table; empty for a model without groups.
+    """What the coordinates of a model are fixed to, for a table.
 
     Parameters
     ----------
@@ -31,15 +31,17 @@ def anchors_of(
     Returns
     -------
     dict
-        ``own``: for each pooled parameter, 1 where a group's value is sampled as its own, 0 where as a deviation,
-        (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
-        what each linear parameter usually contributes to the loss of that run, (group,). ``inside``: for each grouping,
-        which groups of a parameter with other groups that run is in, (group, ...), where all runs of a group agree.
+        Without groups, ``run``: the inputs of a run typical of the table. With groups, ``own``: for each pooled
+        parameter, 1 where a group's value is sampled as its own, 0 where as a deviation, (group,). ``typical``: for
+        each grouping, the inputs of a run typical of each group, (group, ...). ``usual``: what each linear parameter
+        usually contributes to the loss of that run, (group,). ``inside``: for each grouping, which groups of a
+        parameter with other groups that run is in, (group, ...), where all runs of a group agree.
     """
+    near: dict[str, Any] = {name: prior.median for name, prior in model.priors.items()}
     if not model.pools:
-        return {}
-    medians = {name: np.full(len(groups), model.pools[name].median) for name, groups in model.groups_of.items()}
-    near = {name: prior.median for name, prior in model.priors.items()} | medians | dict(theta or {})
+        return {"run": model.law.typical({n: columns[n] for n in model.law.inputs}, near | dict(theta or {}))}
+    near |= {name: np.full(len(groups), model.pools[name].median) for name, groups in model.groups_of.items()}
+    near |= dict(theta or {})
     each = model.per_run(near, columns)
     by_run = [groups for groups in model.groups if columns[groups.key].ndim == 1]
     typical = {groups.key: _typical(model, groups, columns, each) for groups in by_run}

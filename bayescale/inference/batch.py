@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescale._float64 import assert_float64, jax
 from bayescale.inference import compiled, trajectory
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Table, pad
 from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
@@ -79,7 +80,8 @@ def sample_tables(
         raise ValueError(f"{batch} tables at a time do not divide {count} tables")
     drawn = model.sample_priors(CANDIDATES, seed)
     candidates = {name: drawn[name] for name, prior in model.priors.items() if not prior.fixed}
-    padded = [pad(columns, row) for row in log_losses]
+    anchors = anchors_of(model, columns)
+    padded = [pad(columns, row, anchors) for row in log_losses]
     generator = np.random.default_rng(seed)
     parts = []
     for start in range(0, count, batch):
@@ -111,7 +113,7 @@ def _together(
     seen, _ = _run(model, first, tables, frames, z, chance(first, FIRST_DRAWS))
     frames = [adapted(f, to_whitened(f, at)[None], apart=False) for f, at in zip(frames, seen, strict=True)]
     z, diverging = _run(model, second, tables, frames, seen[:, -1], chance(second, draws))
-    return compiled.constrain(model, z), diverging.copy()
+    return compiled.constrain(model, z, tables.anchors_of_first), diverging.copy()
 
 
 def _settled(theta: dict[str, np.ndarray], diverging: np.ndarray) -> bool:

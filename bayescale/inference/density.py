@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpyro.distributions import biject_to, constraints, transforms
+from numpyro.distributions import biject_to, constraints
 
 from bayescale._float64 import jax, jnp
 from bayescale.inference.pools import Pools
+from bayescale.inference.transforms import Reciprocal, Softplus
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
 from bayescale.noise import log_likelihood
@@ -19,23 +21,31 @@ from bayescale.prior import Prior
 
 __all__ = ["Density", "Table", "pad"]
 
-# A law is a sum of contributions to the loss, so its posterior ridges (a higher floor against a smaller term) are
-# straight lines in the contributions themselves and curved in their logarithms. Softplus is the identity above a bend
-# and a logarithm below it; the bend sits at this fraction of the prior median. That is for the parameters in which the
-# law is linear; others that are positive, such as exponents, go by their logarithm.
+# A law is a sum of contributions to the loss, so one of its posterior ridges (a higher floor against smaller terms) is
+# a straight line in the contributions themselves, and another (a larger term against a smaller exponent) is one in
+# logarithms. So the floor is sampled as the loss of a typical run, which the table knows, and all else that is positive
+# by its logarithm: both ridges are straight. Without a typical run what the law is linear in goes by softplus, the
+# identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
+# What every law calls the loss that no run goes below.
+FLOOR = "E"
 FINE = 4096
 # A longer table is read in blocks of this many runs, small enough for everything about a block to stay in the cache.
 BLOCK = 4096
 
 
 class Table(NamedTuple):
-    """A padded table of runs: the columns, the log losses, which rows are real, and the anchors of groups (`pools`)."""
+    """A padded table of runs: the columns, the log losses, which rows are real, and the anchors of coordinates."""
 
     columns: dict[str, Any]
     log_loss: Any
     weight: Any
     anchors: dict[str, Any] = {}  # noqa: RUF012  (never changed; JAX takes no other mapping apart)
+
+    @property
+    def anchors_of_first(self) -> dict[str, Any]:
+        """The anchors of the first of several tables."""
+        return jax.tree.map(lambda values: values[0], self.anchors)
 
 
 def pad(
@@ -50,7 +60,7 @@ def pad(
     size = len(log_loss)
     whole = max(size, like)
     power = max(16, 1 << (whole - 1).bit_length())
-    step = power if power <= FINE and not anchors else max(16, power // 8)
+    step = power if power <= FINE and "own" not in (anchors or {}) else max(16, power // 8)
     room = whole - size + -whole % step
 
     def grow(values: np.ndarray) -> np.ndarray:
@@ -70,44 +80,6 @@ def _held(values: np.ndarray) -> Any:
     if values.ndim > 1 or values.dtype.kind == "i" or not (values > 0).all():
         return values
     return Positive(np.log(values), values)
-
-
-class _Softplus(transforms.ParameterFreeTransform):
-    """``s softplus(z / s)``: onto the positive numbers, linear well above ``s``, exponential well below."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-
-    def __init__(self, bend: Any) -> None:
-        self.bend = bend
-
-    def __call__(self, z: Any) -> Any:
-        return self.bend * jax.nn.softplus(z / self.bend)
-
-    def _inverse(self, value: Any) -> Any:
-        return value + self.bend * jnp.log(-jnp.expm1(-value / self.bend))
-
-    def log_abs_det_jacobian(self, z: Any, value: Any, intermediates: Any = None) -> Any:
-        return -jax.nn.softplus(-z / self.bend)
-
-
-class _Reciprocal(transforms.ParameterFreeTransform):
-    """One over `_Softplus`: onto the positive numbers, falling; 1/x is linear well above the bend."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-
-    def __init__(self, bend: Any) -> None:
-        self.inner = _Softplus(bend)
-
-    def __call__(self, z: Any) -> Any:
-        return 1.0 / self.inner(z)
-
-    def _inverse(self, value: Any) -> Any:
-        return self.inner._inverse(1.0 / value)
-
-    def log_abs_det_jacobian(self, z: Any, value: Any, intermediates: Any = None) -> Any:
-        return self.inner.log_abs_det_jacobian(z, None) + 2.0 * jnp.log(value)
 
 
 class _Block(NamedTuple):
@@ -131,13 +103,14 @@ class Density:
     table : Table or None
         Data; arrays or tracers. None where only the prior and the parameters are asked about.
     anchors : mapping, optional
-        Those of the table, where the table is not given; needed for a model with groups (`pools`).
+        Those of the table, where the table is not given: what the coordinates are fixed to (`anchors_of`).
     """
 
     def __init__(self, model: Model, table: Table | None, anchors: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.table: Any = table
-        self.pools = Pools(model, (table.anchors if table is not None else {}) if anchors is None else anchors)
+        self.anchors = (table.anchors if table is not None else {}) if anchors is None else anchors
+        self.pools = Pools(model, self.anchors)
 
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
@@ -147,12 +120,27 @@ class Density:
         groups: dict[tuple[bool, str, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            scale = "linear" if name in law.linear or name in self._floored else ""
+            linear = name == self._floor or (name in law.linear and not self._floor) or name in self._floored
+            scale = "linear" if linear else ""
             key = (name not in law.parameters, "1/x" if name in law.reciprocal else scale, prior.family, ends)
             groups.setdefault(key, []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
+
+    @cached_property
+    def _floor(self) -> str | None:
+        """The floor of the law, where it is sampled as the loss of the typical run."""
+        prior = self.model.scalars.get(FLOOR)
+        if FLOOR not in self.model.law.linear or "run" not in self.anchors or prior is None or prior.fixed:
+            return None
+        support = prior.distribution().support
+        return FLOOR if support is constraints.positive or support is constraints.real else None
+
+    def _above_floor(self, theta: Mapping[str, Any]) -> Any:
+        """The loss of the typical run above the floor."""
+        law, theta = self.model.law, self._pinned | dict(theta) | {FLOOR: 0.0}
+        return law.loss(*(self.anchors["run"][n] for n in law.inputs), **{n: theta[n] for n in law.parameters})
 
     @cached_property
     def _floored(self) -> set[str]:
@@ -162,9 +150,9 @@ class Density:
     def _block(self, names: tuple[str, ...], priors: list[Prior], scale: str) -> _Block:
         distribution = priors[0].together(priors)
         if scale == "1/x" and distribution.support is constraints.positive:
-            return _Block(names, distribution, _Reciprocal(BEND / np.array([prior.median for prior in priors])))
+            return _Block(names, distribution, Reciprocal(BEND / np.array([prior.median for prior in priors])))
         if scale == "linear" and (distribution.support is constraints.positive or set(names) <= self._floored):
-            return _Block(names, distribution, _Softplus(BEND * np.array([prior.median for prior in priors])))
+            return _Block(names, distribution, Softplus(BEND * np.array([prior.median for prior in priors])))
         return _Block(names, distribution, biject_to(distribution.support))
 
     @property
@@ -204,12 +192,15 @@ class Density:
 
     def _parts(self, z: Any) -> list[tuple[_Block, Any, Any]]:
         """Each block with its part of the vector of scalars, unconstrained and on its own scale."""
-        parts, start = [], 0
-        for block in self._blocks:
-            part = z[start : start + len(block.names)]
-            parts.append((block, part, block.transform(part)))
-            start += len(block.names)
-        return parts
+        ends = itertools.accumulate((len(block.names) for block in self._blocks), initial=0)
+        flat = [z[start:end] for start, end in itertools.pairwise(ends)]
+        parts = [(block, part, block.transform(part)) for block, part in zip(self._blocks, flat, strict=True)]
+        if not self._floor:
+            return parts
+        at = next(place for place, block in enumerate(self._blocks) if self._floor in block.names)
+        block, part, _ = parts.pop(at)
+        part = part - self._above_floor(self._named(parts))
+        return [*parts[:at], (block, part, block.transform(part)), *parts[at:]]
 
     @staticmethod
     def _named(parts: list[tuple[_Block, Any, Any]]) -> dict[str, Any]:
@@ -239,7 +230,12 @@ class Density:
 
     def unconstrain(self, theta: Mapping[str, Any]) -> Any:
         """The flat vector, shape (dim,), of parameters on their own scale."""
-        blocks = [b.transform.inv(jnp.stack([jnp.asarray(theta[name]) for name in b.names])) for b in self._blocks]
+        above = self._above_floor(theta) if self._floor else 0.0
+        blocks = [
+            b.transform.inv(jnp.stack([jnp.asarray(theta[name]) for name in b.names]))
+            + (above if self._floor in b.names else 0.0)
+            for b in self._blocks
+        ]
         scalars = jnp.concatenate(blocks)
         if not self.pools.dim:
             return scalars

@@ -53,7 +53,7 @@ def importance(model: Model, tables: Table, modes: Modes, seed: int) -> Importan
     x = generator.standard_normal((DRAWS, dim)) / np.sqrt(generator.chisquare(DEGREES, (DRAWS, 1)) / DEGREES)
     z = to_z(modes.frame, x)
     potential = compiled.evaluate(model, tables, z[None])[0][0] - log_jacobian(modes.frame, x)
-    theta = compiled.constrain(model, z)
+    theta = compiled.constrain(model, z, tables.anchors_of_first)
     log_proposal = gammaln((DEGREES + dim) / 2) - (DEGREES + dim) / 2 * np.log1p(np.square(x).sum(axis=1) / DEGREES)
     log_weight = np.where(np.isfinite(potential), -potential, -np.inf) - log_proposal
     finite = np.isfinite(log_weight)

@@ -185,9 +185,10 @@ def newton(
     return z, *at
 
 
-def _starts(model: Model, measure: Measure, candidates: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
+def _starts(model: Model, tables: Table, measure: Measure, candidates: Mapping[str, np.ndarray]) -> np.ndarray:
     """The best of many candidates for each table, on the unconstrained scale (table, start, dim)."""
-    z = np.asarray(compiled.unconstrain(model, dict(candidates)))
+    rows = tables.weight.shape[1]
+    z = np.asarray(compiled.unconstrain(model, dict(candidates), tables.anchors_of_first))
     heights, _ = measure(z)
     best = np.argsort(np.where(np.isfinite(heights), heights, np.inf), axis=1, kind="stable")
     return z[best[:, : STARTS if rows <= compiled.LONG_TABLE else FEW_STARTS]]
@@ -201,7 +202,7 @@ def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]
     model : Model
         Law, noise and priors.
     tables : Table
-        Several tables of one padded size, the first axis of every array.
+        Several tables of one padded size, the first axis of every array; their typical runs are alike.
     candidates : mapping of str to array (candidate,)
         Draws from the prior of every sampled parameter; the search starts from the best of them, so in every basin that
         the prior takes seriously.
@@ -210,8 +211,8 @@ def find_modes(model: Model, tables: Table, candidates: Mapping[str, np.ndarray]
     def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return compiled.evaluate(model, tables, np.broadcast_to(z, (count, *z.shape[-2:])))
 
-    count, rows = tables.weight.shape
-    starts = _starts(model, measure, candidates, rows)
+    count = len(tables.weight)
+    starts = _starts(model, tables, measure, candidates)
     vectors, sizes, _ = spectrum(curved(measure, starts)[2])
     inverse = (vectors / sizes[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return judged(model, tables, *newton(measure, climb(measure, starts, inverse=inverse)))
@@ -241,7 +242,7 @@ def judged(
     order = np.lexsort((np.where(np.isfinite(masses), masses, np.inf), ~settled), axis=-1)
     first = np.take_along_axis(ends, order[:, :1, None], axis=1)
     prior_hessians = curved(measure_prior, first)[2][:, 0]
-    density = Density(model, None)
+    density = Density(model, None, tables.anchors_of_first)
     found = []
     for table, best in enumerate(order):
         frame = frame_at(

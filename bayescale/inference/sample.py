@@ -134,11 +134,6 @@ def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: i
     return chances(generator, (1, chains, CHUNK), dim, kernel)
 
 
-def _anchors(tables: Table) -> dict[str, Any]:
-    """The anchors of the one table."""
-    return jax.tree.map(lambda values: values[0], tables.anchors)
-
-
 def _devices(chains: int) -> int:
     """How many devices the chains are shared out over: as many as divide their number."""
     return max(n for n in range(1, jax.device_count() + 1) if chains % n == 0)
@@ -195,7 +190,7 @@ def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
         for name in chunks[0]
     }
     drawn = to_z(frame, steps.pop("position"))
-    theta = spread_out(compiled.constrain(model, drawn, _anchors(task.tables)), model.groups_of)
+    theta = spread_out(compiled.constrain(model, drawn, task.tables.anchors_of_first), model.groups_of)
     return _Chains(*_thinned(theta, steps, thin), drawn, interrupted)
 
 

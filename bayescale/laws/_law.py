@@ -178,11 +178,9 @@ class Law(ABC):
         return ()
 
     def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The inputs of a run that stands for several, given theirs and each one's parameters; geometric means here.
-
-        Its loss is what inference works with where a parameter has groups: it is what the table says most precisely.
-        """
-        return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
+        """The inputs of a run that stands for several, whose loss they tell best; geometric means unless overridden."""
+        with np.errstate(divide="ignore"):
+            return {name: np.exp(np.log(columns[name]).mean(axis=0)) for name in self.inputs}
 
     def at_usual_scale(self) -> tuple[Law, dict[str, float]]:
         """An equal law at the usual reference run, and the factors on its inputs that make it equal.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Table, pad
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.model import Model
@@ -32,4 +33,5 @@ def padded() -> Callable[[Model, Runs], Table]:
 
 
 def _padded(model: Model, runs: Runs) -> Table:
-    return pad(model.data(runs), np.log(runs["loss"]))
+    columns = model.data(runs)
+    return pad(columns, np.log(runs["loss"]), anchors_of(model, columns))

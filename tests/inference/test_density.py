@@ -10,6 +10,7 @@ import pytest
 from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax
+from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import Density, Table, pad
 from bayescale.laws import get, names
 from bayescale.laws.chinchilla import Chinchilla
@@ -43,14 +44,23 @@ def models() -> list[Any]:
     ]
 
 
-def table_of(model: Model, runs: Runs) -> Table:
-    return pad(model.data(runs), np.log(runs["loss"]))
+def table_of(model: Model, runs: Runs, *, anchored: bool = True) -> Table:
+    columns = model.data(runs)
+    return pad(columns, np.log(runs["loss"]), anchors_of(model, columns) if anchored else {})
 
 
-@pytest.mark.parametrize("model", models())
-def test_it_is_the_numpyro_programs(model: Model, simulate: Callable[..., Runs]) -> None:
+def cases() -> list[Any]:
+    """Every model with a typical run, and those with a floor without one too."""
+    bare = [one for one in models() if "E" in one.values[0].law.linear]
+    return [pytest.param(*one.values, True, id=one.id) for one in models()] + [
+        pytest.param(*one.values, False, id=f"{one.id}, no typical run") for one in bare
+    ]
+
+
+@pytest.mark.parametrize(("model", "anchored"), cases())
+def test_it_is_the_numpyro_programs(model: Model, anchored: bool, simulate: Callable[..., Runs]) -> None:
     runs = simulate(size=12)
-    density = Density(model, table_of(model, runs))
+    density = Density(model, table_of(model, runs, anchored=anchored))
     free = [name for name, prior in model.priors.items() if not prior.fixed]
     assert sorted(density.names) == sorted(free)
     assert density.dim == len(free)
@@ -85,6 +95,34 @@ def test_the_prior_part_is_what_is_left_without_runs(simulate: Callable[..., Run
         assert float(empty.potential(z)) == pytest.approx(float(empty.prior_potential(z)), rel=1e-12)
 
 
+def test_the_floor_is_sampled_as_the_loss_of_the_typical_run(simulate: Callable[..., Runs]) -> None:
+    model, runs = Model(Chinchilla()), simulate(size=12)
+    table = table_of(model, runs)
+    density = Density(model, table)
+    run = table.anchors["run"]
+    assert runs["N"].min() < run["N"] < runs["N"].max()
+    generator = np.random.default_rng(3)
+    for _ in range(3):
+        # well above the bend the coordinate is the loss itself, whatever the terms add up to
+        theta = {"E": 1.8, "sigma": 0.01, "nu": 5.0} | dict(
+            zip(("a", "b", "alpha", "beta"), generator.uniform(0.2, 0.6, 4), strict=True)
+        )
+        law = {name: theta[name] for name in model.law.parameters}
+        loss = float(model.law.loss(run["N"], run["D"], **law))
+        at = float(density.unconstrain(theta)[density.names.index("E")])
+        # softplus at z = 8.5 bends is within exp(-8.5) bends of the identity: 4e-5 of .2 nats
+        assert at == pytest.approx(loss, abs=1e-4)
+
+
+@pytest.mark.parametrize("pin", [{"E": 1.7}, {"E": "TruncatedNormal(1.7, 0.2)"}], ids=["pinned", "cut off"])
+def test_a_floor_that_is_not_sampled_as_a_loss(pin: dict[str, Any], simulate: Callable[..., Runs]) -> None:
+    model = Model(Chinchilla()).with_priors(**pin)
+    runs = simulate(size=12)
+    found = [Density(model, table_of(model, runs, anchored=anchored)) for anchored in (True, False)]
+    z = np.random.default_rng(4).normal(0.0, 0.7, found[0].dim)
+    assert float(found[0].potential(z)) == float(found[1].potential(z))
+
+
 class TestPadding:
     @pytest.mark.parametrize(("size", "room"), [(1, 16), (16, 16), (17, 32), (200, 256), (256, 256), (257, 512)])
     def test_tables_grow_to_a_power_of_two(self, size: int, room: int) -> None:
@@ -99,7 +137,7 @@ class TestPadding:
         full = table_of(model, runs)
         assert full.weight.all()
         worse = {name: np.concatenate([model.data(runs)[name], [1e12] * 16]) for name in ("N", "D")}
-        wide = pad(worse, np.concatenate([np.log(runs["loss"]), np.full(16, 50.0)]))
+        wide = pad(worse, np.concatenate([np.log(runs["loss"]), np.full(16, 50.0)]), full.anchors)
         wide = wide._replace(weight=np.arange(32) < 16)
         narrow, padded = (jax.jit(jax.value_and_grad(Density(model, table).potential)) for table in (full, wide))
         for z in np.random.default_rng(2).normal(0.0, 0.7, (3, 8)):
