@@ -134,16 +134,22 @@ def _chains(samples: Samples, found: Convergence) -> list[str]:
     return warnings
 
 
-def _modes(samples: Samples) -> list[str]:
+def _modes(samples: Samples, found: Convergence) -> tuple[list[str], list[str]]:
+    """A warning where chains may stay at the mode they began at; a note where they go from one to another."""
     distinct = np.asarray(samples.modes.distinct)
     if distinct.sum() <= 1:
-        return []
+        return [], []
     shares = np.exp(float(samples.modes.masses[0]) - np.asarray(samples.modes.masses)[distinct])
-    return [
+    what = (
         f"the posterior has {int(distinct.sum())} separate modes (probability relative to the first, roughly: "
-        f"{', '.join(f'{share:.2g}' for share in shares)}): the table allows different answers, and one number with "
-        "one interval would hide that. Look at the draws by chain, and add runs or priors that tell the modes apart."
-    ]
+        f"{', '.join(f'{share:.2g}' for share in shares)})"
+    )
+    if found.good and distinct.sum() <= len(samples.stats["lp"]):
+        return [], [f"{what}. The chains began at all of them and agree, so the intervals hold them all."]
+    return [
+        f"{what}: the table allows different answers, and one number with one interval would hide that. Look at the "
+        "draws by chain, and add runs or priors that tell the modes apart."
+    ], []
 
 
 def _prior_dominated(
@@ -198,6 +204,8 @@ def _importance(samples: Samples, found: Convergence) -> tuple[list[str], list[s
     check = samples.importance
     if check is None and samples.modes.anchors is not None:
         return [], ["there is no importance-sampling check of a posterior with groups: it has too many dimensions."]
+    if check is not None and np.sum(samples.modes.distinct) > 1:
+        return [], ["the importance-sampling check says nothing here: it looks around one of the modes."]
     if check is None:
         return [], ["the table is too long for the importance-sampling check."]
     if not check.pareto_k < MAX_PARETO_K:
@@ -252,14 +260,15 @@ def diagnose(model: Model, samples: Samples, runs: int | None = None) -> Diagnos
     shifts = {name: shift(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
     # a sigma that ran to 0 is far from its prior because nothing held it, not because the table disagrees
     dominated, rests = _prior_dominated(model, shares, {} if short else shifts)
+    modes, mixed = _modes(samples, found)
     disagree, agreed = _importance(samples, found)
     interrupted = ["the sampling was interrupted: these are the draws made until then."] if samples.interrupted else []
-    notes = [*rests, *agreed]
+    notes = [*rests, *mixed, *agreed]
     if samples.tries > 1:
         how = "a long warm-up with dense adaptation" if samples.kernel.dense else "longer trajectories"
         notes.append(f"the first, short run did not converge; these draws come from {how}.")
     return Diagnostics(
-        warnings=(*short, *interrupted, *_chains(samples, found), *_modes(samples), *dominated, *disagree),
+        warnings=(*short, *interrupted, *_chains(samples, found), *modes, *dominated, *disagree),
         notes=tuple(notes),
         max_rhat=found.max_rhat,
         min_ess=found.min_ess,

@@ -169,11 +169,29 @@ def test_energy_that_is_not_a_number(model: Model, good: Samples) -> None:
     assert "BFMI" in only_warning(model, with_stat(good, "energy", np.full((4, 1000), np.nan)))
 
 
-def test_several_modes(model: Model, good: Samples) -> None:
+def test_several_modes_between_which_no_chain_goes(model: Model, good: Samples) -> None:
     distinct = np.arange(len(good.modes.distinct)) < 2
+    draws = good.theta["a"].copy()
+    draws[::2] *= 1.5
+    split = with_theta(good, "a", draws)._replace(modes=good.modes._replace(distinct=distinct))
+    said = [w for w in diagnose(model, split).warnings if w.startswith("the posterior has 2 separate modes")]
+    assert len(said) == 1
+    assert "one number with one interval would hide that" in said[0]
+
+
+def test_several_modes_that_all_chains_visit(model: Model, good: Samples) -> None:
+    distinct = np.arange(len(good.modes.distinct)) < 2
+    found = diagnose(model, good._replace(modes=good.modes._replace(distinct=distinct)))
+    assert found.ok
+    assert any(n.startswith("the posterior has 2 separate modes") and "hold them all" in n for n in found.notes)
+    # the check by importance sampling stands at one of them
+    assert any("importance-sampling check says nothing here" in note for note in found.notes)
+
+
+def test_more_modes_than_chains(model: Model, good: Samples) -> None:
+    distinct = np.arange(len(good.modes.distinct)) < 5
     said = only_warning(model, good._replace(modes=good.modes._replace(distinct=distinct)))
-    assert said.startswith("the posterior has 2 separate modes")
-    assert "one number with one interval would hide that" in said
+    assert said.startswith("the posterior has 5 separate modes")
 
 
 @pytest.mark.parametrize("sd", [0.1, 0.3])
