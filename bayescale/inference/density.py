@@ -23,12 +23,14 @@ __all__ = ["Density", "Table", "pad"]
 
 # A law is a sum of contributions to the loss, so one of its posterior ridges (a higher floor against smaller terms) is
 # a straight line in the contributions themselves, and another (a larger term against a smaller exponent) is one in
-# logarithms. So the floor is sampled as the loss of a typical run, which the table knows, and all else that is positive
-# by its logarithm: both ridges are straight. Without a typical run what the law is linear in goes by softplus, the
-# identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
+# logarithms. So the floor is sampled as the loss of a typical run, which the table knows, and each term by the
+# logarithm of what it adds to that: both ridges are straight. Without a typical run what the law is linear in goes by
+# softplus, the identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
 # What every law calls the loss that no run goes below.
 FLOOR = "E"
+# What a coordinate of each of these roles is an offset from depends on the parameters of the roles before it.
+ORDER = ("", "term", "floor")
 FINE = 4096
 # A longer table is read in blocks of this many runs, small enough for everything about a block to stay in the cache.
 BLOCK = 4096
@@ -83,11 +85,12 @@ def _held(values: np.ndarray) -> Any:
 
 
 class _Block(NamedTuple):
-    """Parameters next to each other in the flat vector that share a transform and a family of priors."""
+    """Parameters next to each other in the flat vector that share a role, a transform and a family of priors."""
 
     names: tuple[str, ...]
     prior: Any
     transform: Any
+    role: str
 
 
 class Density:
@@ -120,40 +123,50 @@ class Density:
         groups: dict[tuple[bool, str, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            linear = name == self._floor or (name in law.linear and not self._floor) or name in self._floored
-            scale = "linear" if linear else ""
-            key = (name not in law.parameters, "1/x" if name in law.reciprocal else scale, prior.family, ends)
-            groups.setdefault(key, []).append(name)
+            groups.setdefault((name not in law.parameters, self._role(name), prior.family, ends), []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
 
-    @cached_property
-    def _floor(self) -> str | None:
-        """The floor of the law, where it is sampled as the loss of the typical run."""
-        prior = self.model.scalars.get(FLOOR)
-        if FLOOR not in self.model.law.linear or "run" not in self.anchors or prior is None or prior.fixed:
-            return None
-        support = prior.distribution().support
-        return FLOOR if support is constraints.positive or support is constraints.real else None
+    def _role(self, name: str) -> str:
+        """How a parameter is sampled: ``1/x``, ``floor`` or ``term`` of the typical run, ``linear``, or as it is."""
+        law, support = self.model.law, self.model.scalars[name].distribution().support
+        if name in law.reciprocal:
+            return "1/x"
+        if name in law.linear and "run" in self.anchors and support is constraints.positive:
+            return "floor" if name == FLOOR else "term"
+        return "linear" if name in law.linear or name in self._floored else ""
 
-    def _above_floor(self, theta: Mapping[str, Any]) -> Any:
-        """The loss of the typical run above the floor."""
-        law, theta = self.model.law, self._pinned | dict(theta) | {FLOOR: 0.0}
-        return law.loss(*(self.anchors["run"][n] for n in law.inputs), **{n: theta[n] for n in law.parameters})
+    def _offset(self, role: str, names: tuple[str, ...], theta: Mapping[str, Any]) -> Any:
+        """What is added to the coordinates of a block for its role, given the parameters of the roles before."""
+        law = self.model.law
+        if role not in ORDER[1:]:
+            return 0.0
+        # a floor over nothing, and one unit of each term over no floor and no other term
+        zero = self._pinned | dict(theta) | ({FLOOR: 0.0} if role == "floor" else dict.fromkeys(law.linear, 0.0))
+
+        def loss(units: Mapping[str, Any]) -> Any:
+            at = zero | dict(units)
+            return law.loss(*(self.anchors["run"][n] for n in law.inputs), **{n: at[n] for n in law.parameters})
+
+        if role == "floor":
+            return loss({})
+        added = jnp.abs(jnp.stack([loss({name: 1.0}) for name in names]))
+        return jnp.log(jnp.where((added > 0.0) & (added < jnp.inf), added, 1.0))
 
     @cached_property
     def _floored(self) -> set[str]:
         """Levels of groups that are cut off at zero: like what they stand for, they may be close to it."""
         return {f"{name}_level" for name, pool in self.model.pools.items() if pool.link.floor == 0.0}
 
-    def _block(self, names: tuple[str, ...], priors: list[Prior], scale: str) -> _Block:
+    def _block(self, names: tuple[str, ...], priors: list[Prior], role: str) -> _Block:
         distribution = priors[0].together(priors)
-        if scale == "1/x" and distribution.support is constraints.positive:
-            return _Block(names, distribution, Reciprocal(BEND / np.array([prior.median for prior in priors])))
-        if scale == "linear" and (distribution.support is constraints.positive or set(names) <= self._floored):
-            return _Block(names, distribution, Softplus(BEND * np.array([prior.median for prior in priors])))
-        return _Block(names, distribution, biject_to(distribution.support))
+        positive, transform = distribution.support is constraints.positive, biject_to(distribution.support)
+        if role == "1/x" and positive:
+            transform = Reciprocal(BEND / np.array([prior.median for prior in priors]))
+        if role in ("floor", "linear") and (positive or set(names) <= self._floored):
+            transform = Softplus(BEND * np.array([prior.median for prior in priors]))
+        return _Block(names, distribution, transform, role)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,13 +207,13 @@ class Density:
         """Each block with its part of the vector of scalars, unconstrained and on its own scale."""
         ends = itertools.accumulate((len(block.names) for block in self._blocks), initial=0)
         flat = [z[start:end] for start, end in itertools.pairwise(ends)]
-        parts = [(block, part, block.transform(part)) for block, part in zip(self._blocks, flat, strict=True)]
-        if not self._floor:
-            return parts
-        at = next(place for place, block in enumerate(self._blocks) if self._floor in block.names)
-        block, part, _ = parts.pop(at)
-        part = part - self._above_floor(self._named(parts))
-        return [*parts[:at], (block, part, block.transform(part)), *parts[at:]]
+        stage = [ORDER.index(block.role) if block.role in ORDER else 0 for block in self._blocks]
+        parts: dict[int, tuple[_Block, Any, Any]] = {}
+        for place in sorted(range(len(flat)), key=lambda place: stage[place]):
+            block = self._blocks[place]
+            part = flat[place] - self._offset(block.role, block.names, self._named([*parts.values()]))
+            parts[place] = block, part, block.transform(part)
+        return [parts[place] for place in range(len(flat))]
 
     @staticmethod
     def _named(parts: list[tuple[_Block, Any, Any]]) -> dict[str, Any]:
@@ -230,10 +243,9 @@ class Density:
 
     def unconstrain(self, theta: Mapping[str, Any]) -> Any:
         """The flat vector, shape (dim,), of parameters on their own scale."""
-        above = self._above_floor(theta) if self._floor else 0.0
         blocks = [
             b.transform.inv(jnp.stack([jnp.asarray(theta[name]) for name in b.names]))
-            + (above if self._floor in b.names else 0.0)
+            + self._offset(b.role, b.names, theta)
             for b in self._blocks
         ]
         scalars = jnp.concatenate(blocks)

@@ -95,7 +95,7 @@ def test_the_prior_part_is_what_is_left_without_runs(simulate: Callable[..., Run
         assert float(empty.potential(z)) == pytest.approx(float(empty.prior_potential(z)), rel=1e-12)
 
 
-def test_the_floor_is_sampled_as_the_loss_of_the_typical_run(simulate: Callable[..., Runs]) -> None:
+def test_floor_and_terms_are_sampled_by_the_loss_of_the_typical_run(simulate: Callable[..., Runs]) -> None:
     model, runs = Model(Chinchilla()), simulate(size=12)
     table = table_of(model, runs)
     density = Density(model, table)
@@ -109,9 +109,11 @@ def test_the_floor_is_sampled_as_the_loss_of_the_typical_run(simulate: Callable[
         )
         law = {name: theta[name] for name in model.law.parameters}
         loss = float(model.law.loss(run["N"], run["D"], **law))
-        at = float(density.unconstrain(theta)[density.names.index("E")])
+        at = dict(zip(density.names, np.asarray(density.unconstrain(theta)), strict=True))
         # softplus at z = 8.5 bends is within exp(-8.5) bends of the identity: 4e-5 of .2 nats
-        assert at == pytest.approx(loss, abs=1e-4)
+        assert at["E"] == pytest.approx(loss, abs=1e-4)
+        above = np.exp(at["a"]) + np.exp(at["b"])
+        assert above == pytest.approx(loss - 1.8, rel=1e-12)
 
 
 @pytest.mark.parametrize("pin", [{"E": 1.7}, {"E": "TruncatedNormal(1.7, 0.2)"}], ids=["pinned", "cut off"])
@@ -120,7 +122,12 @@ def test_a_floor_that_is_not_sampled_as_a_loss(pin: dict[str, Any], simulate: Ca
     runs = simulate(size=12)
     found = [Density(model, table_of(model, runs, anchored=anchored)) for anchored in (True, False)]
     z = np.random.default_rng(4).normal(0.0, 0.7, found[0].dim)
-    assert float(found[0].potential(z)) == float(found[1].potential(z))
+    # only the terms stand on the typical run then: their coordinates differ by what one unit of each adds to its loss
+    assert [block.role for block in found[0]._blocks].count("floor") == 0
+    one, other = ({n: float(v) for n, v in density.constrain(z).items()} for density in found)
+    kept = [name for name in one if name not in ("a", "b")]
+    assert [one[name] for name in kept] == [other[name] for name in kept]
+    assert one["a"] != other["a"]
 
 
 class TestPadding:
