@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -115,12 +115,11 @@ class Pools:
             alone = {n: theta[n] for n in law.parameters if n in theta and n not in of}
             rest = usual | {n: value for n, value in (alone | inside | aligned).items() if n not in law.linear}
 
-            def contribution(units: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
-                return law.loss(*inputs, **rest | dict(zip(law.linear, units, strict=True)))
+            def loss(name: str, value: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
+                return law.loss(*inputs, **rest | dict.fromkeys(law.linear, 0.0) | {name: value})
 
-            units = jnp.array([[float(n == name) for n in law.linear] for name in names])
-            made = jax.vmap(contribution)(units)
-            found |= {name: made[place] for place, name in enumerate(names)}
+            # a derivative, which leaves out the rest of the law, and not the law itself at a unit
+            found |= {name: jax.jvp(partial(loss, name), (1.0,), (1.0,))[1] for name in names}
         return found
 
     def usual(self) -> dict[str, np.ndarray]:
