@@ -237,7 +237,7 @@ class Atlas(Law):
     def _measured(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """The same of the runs of a table, in NumPy: the groups of a table are of many sizes, none worth a compiler."""
         middle = {name: np.asarray(theta[name]) for name in ("tau", "tau_other", "lambda_D")}
-        return self._tokens(*(np.asarray(columns[name]) for name in self.inputs[1:]), **middle, space=np)
+        return self._tokens(**{n: np.asarray(columns[n]) for n in self.inputs[1:]}, **middle, space=np)
 
     def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
         """The rows whose effective tokens are under the guard, by the medians of the parameters."""
