@@ -169,6 +169,13 @@ def _values_first(model: Model, tables: Table, coupling: Coupling, drawn: Mappin
     return _newton(coupling, measure, climbed[0, first], ROUGH)[0]
 
 
+def _deviations(model: Model, name: str, theta: Mapping[str, Any]) -> np.ndarray:
+    """How far the groups are from the level, in units of the spread."""
+    link = model.pools[name].link
+    level, values = (link.inner(np.asarray(theta[part]), np) for part in (f"{name}_level", name))
+    return np.asarray((values - level) / np.asarray(theta[f"{name}_spread"]))
+
+
 def _informed(
     model: Model, tables: Table, coupling: Coupling, anchors: Mapping[str, Any], theta: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -189,6 +196,8 @@ def _informed(
         if model.pools[name].apart:
             own[name] = np.ones(size)
             continue
+        if name in density.pools.kept:
+            share, deviation = np.zeros(size), _deviations(model, name, theta)
         # the share of the prior variance that the table leaves; one step of EM gives the spread that goes with it
         scale = np.sqrt(np.clip(np.mean(np.square(deviation) + np.minimum(share, 1.0)), 0.05, 20.0))
         for part in (part for part in model.pools[name].hyper if "spread" in part):
