@@ -202,10 +202,10 @@ def _informed(
         scale = np.sqrt(np.clip(np.mean(np.square(deviation) + np.minimum(share, 1.0)), 0.05, 20.0))
         for part in (part for part in model.pools[name].hyper if "spread" in part):
             theta[f"{name}_{part}"] = theta[f"{name}_{part}"] * scale
-        left = 1.0 / (1.0 + np.maximum(1.0 / share - 1.0, 0.0) * np.square(scale))
         if name in density.pools.kept:
             own[name] = np.ones(size)
             continue
+        left = 1.0 / (1.0 + np.maximum(1.0 / share - 1.0, 0.0) * np.square(scale))
         if model.pools[name].shared is None:
             own[name] = (left < INFORMED).astype(float)
             continue
