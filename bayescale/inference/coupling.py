@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,9 @@ class Coupling:
         density = Density(model, None, anchors)
         sizes, of = density.pools.sizes, model.groups_of
         first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
-        runs = [first[name] + columns[of[name].key].reshape(len(columns[of[name].key]), -1) for name in sizes]
+        places = {name: columns[of[name].key] for name in sizes}
+        # a run without sources has none, and an array of none has no length to be worked out
+        runs = [first[n] + at.reshape(len(at), math.prod(at.shape[1:])) for n, at in places.items()]
         meeting = _meeting(np.unique(np.concatenate(runs, axis=1), axis=0), sum(sizes.values()))
         along = _meeting(_cliques(model, anchors, first), len(meeting)) | np.eye(len(meeting), dtype=bool)
         # a value stands on the coordinates of others, which so meet whatever that value meets
