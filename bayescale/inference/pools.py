@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class Pools:
             n
             for n in positive
             if self.model.pools[n].prior.sample(np.random.default_rng(0), 64).min() > 0
-            and self._low(n) == 0.0
+            and self._ends(n)[0] == 0.0
             and of[n].key in self.anchors.get("typical", {})
         )
 
@@ -97,8 +97,9 @@ class Pools:
         """Parameters that are always sampled as their own: those of a ridge, most of which a few runs determine."""
         return tuple(dict.fromkeys((*self.linear, *self.steep.values()))) if self._last else ()
 
-    def _low(self, name: str) -> float:
-        return self.model.pools[name].link.low
+    def _ends(self, name: str) -> tuple[float, float]:
+        link = self.model.pools[name].link
+        return link.low, link.high
 
     def _bases(self, theta: Mapping[str, Any], asked: tuple[str, ...] | None = None) -> dict[str, Any]:
         """What one unit of each linear parameter contributes to the loss of the run typical of each group."""
@@ -115,12 +116,11 @@ class Pools:
             alone = {n: theta[n] for n in law.parameters if n in theta and n not in of}
             rest = usual | {n: value for n, value in (alone | inside | aligned).items() if n not in law.linear}
 
-            def contribution(units: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
-                return law.loss(*inputs, **rest | dict(zip(law.linear, units, strict=True)))
+            def loss(name: str, value: Any, inputs: Any = inputs, rest: Any = rest) -> Any:
+                return law.loss(*inputs, **rest | dict.fromkeys(law.linear, 0.0) | {name: value})
 
-            units = jnp.array([[float(n == name) for n in law.linear] for name in names])
-            made = jax.vmap(contribution)(units)
-            found |= {name: made[place] for place, name in enumerate(names)}
+            # a derivative, which leaves out the rest of the law, and not the law itself at a unit
+            found |= {name: jax.jvp(partial(loss, name), (1.0,), (1.0,))[1] for name in names}
         return found
 
     def usual(self) -> dict[str, np.ndarray]:
@@ -136,6 +136,7 @@ class Pools:
         theta: dict[str, Any] = {}
         bases: dict[str, Any] = {}
         parts = self._split(z)
+        alike: dict[Any, list[tuple[str, Any, Mapping[str, Any]]]] = {}
         total = 0.0
         for name, part in parts.items():
             if name in self.linear and name not in bases:
@@ -150,14 +151,24 @@ class Pools:
                 continue
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
-            # the branch that is not taken must not overflow either, or its gradient would be no number
-            inner, log_slope = self._own(name, parts | {name: jnp.where(own > 0, part, self._safe(name))}, theta, bases)
-            apart, log_spread = self._apart(name, part, hyper)
-            inner = jnp.where(own > 0, inner, centre + apart)
+            if name in self.kept:
+                inner, log_slope = self._own(name, parts, theta, bases)
+            else:
+                # the branch that is not taken must not overflow either, or its gradient would be no number
+                safe = parts | {name: jnp.where(own > 0, part, self._safe(name))}
+                (inner, log_slope), (apart, log_spread) = (
+                    self._own(name, safe, theta, bases),
+                    self._apart(name, part, hyper),
+                )
+                inner = jnp.where(own > 0, inner, centre + apart)
+                log_slope = jnp.where(own > 0, log_slope, log_spread)
             theta[name] = pool.link.outer(inner, jnp)
-            log_slope = jnp.where(own > 0, log_slope, log_spread)
-            total = total + log_slope.sum() + self._log_prior(name, inner, theta[name], centre, hyper)
-        return theta, total
+            total = total + log_slope.sum()
+            if pool.slope is None and pool.shared is None and pool.link.floor is None:
+                alike.setdefault((self.sizes[name], pool.link.kind, *self._ends(name)), []).append((name, inner, hyper))
+            else:
+                total = total + self._log_prior(name, inner, theta[name], centre, hyper)
+        return theta, total + sum(map(self._log_normal, alike.values()))
 
     def _split(self, z: Any) -> dict[str, Any]:
         ends = np.cumsum([0, *self.sizes.values()])
@@ -175,7 +186,7 @@ class Pools:
         for name in self.sizes:
             pool, own = self.model.pools[name], self.anchors["own"][name]
             inner = pool.link.inner(jnp.asarray(theta[name]), jnp)
-            if pool.apart:
+            if pool.apart or name in self.kept:
                 parts.append(self._own_inverse(name, inner, theta, contributions))
                 continue
             hyper = {suffix: theta[f"{name}_{suffix}"] for suffix in pool.hyper}
@@ -192,17 +203,13 @@ class Pools:
         part, last = parts[name], self._last
         if last and name == self.steep[last]:
             contribution, _ = self._contribution(last, parts[last], theta, bases)
-            return part - self._slope_shift(contribution), jnp.zeros_like(part)
+            return part - jnp.log(contribution), jnp.zeros_like(part)
         if name not in self.linear:
             return part, jnp.zeros_like(part)
         contribution, log_slope = self._contribution(name, part, theta, bases)
         outer, link = contribution / bases[name], self.model.pools[name].link
         inner = link.inner(outer, jnp)
         return inner, jnp.log(outer) + log_slope - link.log_slope(inner, jnp)
-
-    def _slope_shift(self, contribution: Any) -> Any:
-        """From the logarithm of the last exponent to that of the slope, where the contribution is a coordinate too."""
-        return jnp.where(self.anchors["own"][self._last] > 0, jnp.log(contribution), 0.0)
 
     def _contribution(
         self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]
@@ -217,15 +224,12 @@ class Pools:
         return contribution, -jnp.log(contribution) - jax.nn.softplus(-part / bend)
 
     def _safe(self, name: str) -> Any:
-        usual = self.anchors["usual"]
-        if name in self.steep:
-            return sum(usual.values()) if name == self._last else 0.0
-        return usual[name] if name in self.linear else 0.0
+        return self.anchors["usual"][name] if name in self.linear else 0.0
 
     def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any], contributions: Mapping[str, Any]) -> Any:
         last = self._last
         if last and name == self.steep[last]:
-            return inner + self._slope_shift(contributions[last])
+            return inner + jnp.log(contributions[last])
         if name not in self.linear:
             return inner
         if name in self.steep and name != last:
@@ -264,7 +268,7 @@ class Pools:
         return np.ones(len(members)) if alone else np.bincount(members)[members].astype(float)
 
     def _log_prior(self, name: str, inner: Any, outer: Any, centre: Any, hyper: Mapping[str, Any]) -> Any:
-        """Log density of all groups of a parameter on the inner scale, without constants."""
+        """Log density of all groups of a parameter that is not plain on the inner scale, without constants."""
         pool, spread, size = self.model.pools[name], hyper["spread"], self.sizes[name]
         if pool.link.floor is not None:
             apart = (outer - hyper["level"]) / spread
@@ -282,3 +286,13 @@ class Pools:
         sums = jax.ops.segment_sum(apart, members, num_segments=len(counts))
         squares = jnp.square(apart).sum() - (jnp.square(sums) * ratio / (1.0 + counts * ratio)).sum()
         return -0.5 * squares / jnp.square(spread) - size * jnp.log(spread) - 0.5 * jnp.log1p(counts * ratio).sum()
+
+    def _log_normal(self, alike: list[tuple[str, Any, Mapping[str, Any]]]) -> Any:
+        """The same of parameters that scatter around a level on one scale, in as many groups: name, values, the rest.
+
+        Together, for a compiler takes as long for one of them as for all.
+        """
+        inner = jnp.stack([values for _, values, _ in alike])
+        level, spread = (jnp.stack([hyper[part] for _, _, hyper in alike]) for part in ("level", "spread"))
+        apart = (inner - self.model.pools[alike[0][0]].link.inner(level, jnp)[:, None]) / spread[:, None]
+        return -0.5 * jnp.square(apart).sum() - inner.shape[1] * jnp.log(spread).sum()

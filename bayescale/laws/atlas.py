@@ -23,10 +23,10 @@ __all__ = ["Atlas", "guarded"]
 GUARD = 0.2
 
 
-def guarded(ratio: Any) -> Any:
+def guarded(ratio: Any, space: Any = jnp) -> Any:
     """``D_eff / S_t`` where it is above `GUARD`; below, a smooth continuation that stays above zero."""
-    below = jnp.minimum(ratio, GUARD)
-    return jnp.where(ratio > GUARD, ratio, GUARD / (1.0 + (GUARD - below) / GUARD))
+    below = space.minimum(ratio, GUARD)
+    return space.where(ratio > GUARD, ratio, GUARD / (1.0 + (GUARD - below) / GUARD))
 
 
 class Atlas(Law):
@@ -183,10 +183,9 @@ class Atlas(Law):
 
     def typical(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The run in the middle: of sizes, effective tokens, and how much each of their terms adds to them."""
-        middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}
-        ratio, own = map(np.asarray, self._tokens(*(columns[name] for name in self.inputs[1:]), **middle))
+        ratio, own = self._measured(columns, theta)
         seen = np.column_stack([columns["D_t"], columns["D_i"].reshape(len(own), -1), columns["D_other"]])
-        sizes = [np.log(columns["N"]), np.log(np.asarray(guarded(ratio)) * own)]
+        sizes = [np.log(columns["N"]), np.log(guarded(ratio, np) * own)]
         places = np.column_stack([*sizes, seen / seen.sum(axis=1, keepdims=True)])
         apart = (places - places.mean(axis=0)) / np.maximum(places.std(axis=0), 1e-9)
         run = int(np.argmin(np.square(apart).sum(axis=1)))
@@ -217,23 +216,36 @@ class Atlas(Law):
 
     @staticmethod
     def _tokens(
-        D_t: Any, U_t: Any, D_i: Any, U_i: Any, D_other: Any, U_other: Any, tau: Any, tau_other: Any, lambda_D: Any
+        D_t: Any,
+        U_t: Any,
+        D_i: Any,
+        U_i: Any,
+        D_other: Any,
+        U_other: Any,
+        tau: Any,
+        tau_other: Any,
+        lambda_D: Any,
+        space: Any = jnp,
     ) -> tuple[Any, Any]:
         """``D_eff / S_t`` without the guard, and ``S_t``."""
-        own = _worth(D_t, U_t, lambda_D)
-        by_source = lambda_D if jnp.ndim(lambda_D) == 0 else jnp.asarray(lambda_D)[..., None]
-        transfer = tau * _worth(D_i, U_i, by_source)
-        transfer = transfer if jnp.ndim(transfer) == jnp.ndim(own) else transfer.sum(axis=-1)
-        return 1.0 + (transfer + tau_other * _worth(D_other, U_other, lambda_D)) / own, own
+        own = _worth(D_t, U_t, lambda_D, space)
+        by_source = lambda_D if space.ndim(lambda_D) == 0 else space.asarray(lambda_D)[..., None]
+        transfer = tau * _worth(D_i, U_i, by_source, space)
+        transfer = transfer if space.ndim(transfer) == space.ndim(own) else transfer.sum(axis=-1)
+        return 1.0 + (transfer + tau_other * _worth(D_other, U_other, lambda_D, space)) / own, own
+
+    def _measured(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The same of the runs of a table, in NumPy: the groups of a table are of many sizes, none worth a compiler."""
+        middle = {name: np.asarray(theta[name]) for name in ("tau", "tau_other", "lambda_D")}
+        return self._tokens(**{n: np.asarray(columns[n]) for n in self.inputs[1:]}, **middle, space=np)
 
     def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
         """The rows whose effective tokens are under the guard, by the medians of the parameters."""
         names = self.inputs[1:]
         if not set(names) <= set(columns):
             return ()
-        middle = {name: theta[name] for name in ("tau", "tau_other", "lambda_D")}
-        ratio, _ = self._tokens(*(columns[name] for name in names), **middle)
-        rows = np.flatnonzero(np.asarray(ratio) < GUARD) + 1
+        ratio, _ = self._measured(columns, theta)
+        rows = np.flatnonzero(ratio < GUARD) + 1
         if not rows.size:
             return ()
         listed = ", ".join(map(str, rows[:20])) + (", ..." if rows.size > 20 else "")
@@ -243,5 +255,5 @@ class Atlas(Law):
         )
 
 
-def _worth(seen: Any, unique: Any, rate: Any) -> Any:
-    return effective(jnp.asarray(seen), jnp.asarray(unique), 1.0 / rate, rate)
+def _worth(seen: Any, unique: Any, rate: Any, space: Any) -> Any:
+    return effective(space.asarray(seen), space.asarray(unique), 1.0 / rate, rate, space)

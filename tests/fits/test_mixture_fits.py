@@ -40,7 +40,7 @@ def table(size: int, seed: int) -> pd.DataFrame:
 
 def fitted(frame: pd.DataFrame, target: str, **settings: Any) -> Fit:
     runs = Runs.read(frame, columns={"share[*]": "weight_*", "loss": f"{target}_loss"}, needs=("loss",))
-    return fit(runs, "data-mixing", draws=250, **settings)
+    return fit(runs, "data-mixing", draws=400, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_from_a_table_to_a_forecast_on_the_command_line(
 ) -> None:
     path, saved = tmp_path / "runs.csv", str(tmp_path / "fit.nc")
     table(60, 0).to_csv(path, index=False)
-    settings = ("--draws", "250", "--json", "--out", saved)
+    settings = ("--draws", "400", "--json", "--out", saved)
     status = main(["fit", str(path), "--law", "data-mixing", "--column", "loss=code_loss", *RATIO, *settings])
     document = json.loads(capsys.readouterr().out)
     assert status == 0, document["diagnostics"]
@@ -158,7 +158,7 @@ def test_the_best_mixture_is_covered() -> None:
     truth, held = best(weights), []
     for seed in range(1, 61):
         found = {target: fitted(table(60, seed), target, seed=seed) for target in OWN}
-        share = optimal_mixture(found, draws=250)["share"].sel(domain=["code"]).values
+        share = optimal_mixture(found, draws=400)["share"].sel(domain=["code"]).values
         low, high = np.quantile(share, [0.05, 0.95], axis=0)
         held += ((low <= truth[:1]) & (truth[:1] <= high)).tolist()
     # 60 tables: the binomial sd of a coverage of .9 is .039
