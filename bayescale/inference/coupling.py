@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 
 from bayescale.inference.density import Density
-from bayescale.inference.mode import Measure
+from bayescale.inference.mode import DIFFERENCE, Measure
 from bayescale.model import Model
 
 __all__ = ["Coupling"]
-
-# As in the search without groups: one unit of a log scale is a factor of e, and at 1e-5 truncation (1e-10) and rounding
-# (1e-11) of a central difference are both far below what a whitening or a Newton step can feel.
-DIFFERENCE = 1e-5
 
 
 @dataclass(frozen=True)

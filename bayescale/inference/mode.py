@@ -16,7 +16,7 @@ from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, frame_at, rescaled, to_whitened
 from bayescale.model import Model
 
-__all__ = ["Measure", "Modes", "climb", "curved", "find_modes", "judged", "newton", "spectrum"]
+__all__ = ["DIFFERENCE", "Measure", "Modes", "climb", "curved", "find_modes", "judged", "newton", "spectrum"]
 
 STARTS = 16
 # For long tables few starts are enough: a posterior that so many runs leave with several modes has them far apart.
