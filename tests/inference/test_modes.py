@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from bayescale._float64 import jax
 from bayescale.inference.density import Density, Table
-from bayescale.inference.mode import Modes, find_modes
+from bayescale.inference.mode import Modes, climb, find_modes
 from bayescale.model import Model
 
 
@@ -46,3 +46,30 @@ def test_the_mode_is_near_the_truth(modes: Modes, chinchilla: Model, table: Tabl
     for name, value in truth.items():
         # 200 runs with noise of half a per cent
         assert float(theta[name]) == pytest.approx(value, rel=0.1), name
+
+
+def test_the_climb_learns_the_curvature_as_it_goes() -> None:
+    # axes of 1 and 1,000, turned: steps along the gradient alone would take thousands
+    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(6, 6)))[0]
+    hessian = turn @ np.diag(np.geomspace(1.0, 1e3, 6)) @ turn.T
+    passes = 0
+
+    def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal passes
+        passes += 1
+        slope = z @ hessian
+        return 0.5 * (z * slope).sum(axis=-1), slope
+
+    starts = np.random.default_rng(6).normal(size=(1, 4, 6))
+    ends = climb(measure, starts)
+    blind = passes
+    # 27 here; six to learn each axis, and room
+    assert blind < 60
+    # from hundreds of nats above the minimum to where Newton takes few steps: along the flattest axis the first scale,
+    # that of the steepest, is a thousand times too small, and hides gains
+    assert measure(ends)[0].max() < 1.0
+    passes = 0
+    told = climb(measure, starts, inverse=np.broadcast_to(np.linalg.inv(hessian), (1, 4, 6, 6)))
+    assert measure(told)[0].max() < 1e-2
+    # the start, a step straight there, and the call above
+    assert passes <= 4
