@@ -27,6 +27,8 @@ __all__ = ["Density", "Table", "pad"]
 # logarithm of what it adds to that: both ridges are straight. Without a typical run what the law is linear in goes by
 # softplus, the identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
+# As far as the floor is known the ridge is as thin as the noise, and a bend in it is felt from further away.
+LOW_BEND = 1.0 / 32.0
 # What every law calls the loss that no run goes below.
 FLOOR = "E"
 # What a coordinate of each of these roles is an offset from depends on the parameters of the roles before it.
@@ -165,7 +167,8 @@ class Density:
         if role == "1/x" and positive:
             transform = Reciprocal(BEND / np.array([prior.median for prior in priors]))
         if role in ("floor", "linear") and (positive or set(names) <= self._floored):
-            transform = Softplus(BEND * np.array([prior.median for prior in priors]))
+            bend = LOW_BEND if role == "floor" else BEND
+            transform = Softplus(bend * np.array([prior.median for prior in priors]))
         return _Block(names, distribution, transform, role)
 
     @property
