@@ -37,6 +37,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "least-squares": {"replicates": 200},
     "vpnls": {"replicates": 200},
     "isoflop": {"replicates": 200},
+    "envelope": {"replicates": 200},
 }
 
 # L = E + A / N^alpha + B / D^beta: Hoffmann's rounded constants, and the two surfaces of Open-Athena's study.
@@ -55,15 +56,16 @@ class Cell:
     ----------
     surface : str
         A key of `SURFACES`.
-    grid : {"centred", "off-centre", "drifting"}
+    grid : {"centred", "off-centre", "drifting", "curves"}
         Where the sizes of a budget stand: around the true optimum; around three times it; drifting from one to the
-        other over the budgets.
+        other over the budgets; the same at all budgets, each size one run whose checkpoints they are.
     budgets, sizes : int
-        Budgets from 1e18 to 1e21 FLOPs, and sizes of each, over a factor of 64.
+        Budgets from 1e18 to 1e21 FLOPs, and sizes of each, over a factor of 64 (of 4,096 for curves, around the optimum
+        of the middle budget).
     noise : {"normal", "student-t", "heteroscedastic", "undertrained"}
-        On log loss. Student-t has 3 degrees of freedom; heteroscedastic has an sd that falls from three times the usual
-        at the smallest budget to a third of it at the largest; undertrained is normal, with 5 % of the runs (at least
-        one) 3 to 20 % too high.
+        On log loss; for curves shared by the points of a run, which have a fifth of it of their own. Student-t has 3
+        degrees of freedom; heteroscedastic has an sd that falls from three times the usual at the smallest budget to a
+        third of it at the largest; undertrained is normal, with 5 % of the runs (at least one) 3 to 20 % too high.
     """
 
     surface: str = "chinchilla"
@@ -79,7 +81,7 @@ class Cell:
         moved = [
             str(v) for k, v in asdict(self).items() if k in ("surface", "grid", "noise") and v != getattr(usual, k)
         ]
-        if (self.budgets, self.sizes) != (usual.budgets, usual.sizes):
+        if (self.budgets, self.sizes) != (usual.budgets, usual.sizes) and self.grid != "curves":
             moved.append(f"{self.budgets * self.sizes} runs")
         return ", ".join(moved) or "middle"
 
@@ -91,6 +93,7 @@ CELLS = (
     *(replace(MIDDLE, grid=grid) for grid in ("off-centre", "drifting")),
     *(replace(MIDDLE, budgets=b, sizes=s) for b, s in ((1, 5), (2, 5), (8, 25))),
     *(replace(MIDDLE, noise=noise) for noise in ("student-t", "heteroscedastic", "undertrained")),
+    replace(MIDDLE, grid="curves", budgets=20, sizes=12),
     replace(MIDDLE, surface="asymmetric", grid="drifting"),
     replace(MIDDLE, surface="asymmetric", grid="off-centre", noise="undertrained"),
 )
@@ -117,6 +120,8 @@ def truth(cell: Cell) -> dict[str, float]:
 def simulate(cell: Cell, seed: int) -> Runs:
     """One table of the cell."""
     generator = np.random.default_rng([seed, *cell.name.encode()])
+    if cell.grid == "curves":
+        return _curves(cell, seed, generator)
     law, theta = _at_reference(cell.surface)
     budgets = np.geomspace(1e18, 1e21, cell.budgets) if cell.budgets > 1 else np.array([1e21])
     share = np.linspace(0.0, 1.0, cell.budgets)
@@ -134,6 +139,18 @@ def simulate(cell: Cell, seed: int) -> Runs:
         late = generator.choice(len(N), max(1, round(0.05 * len(N))), replace=False)
         log_loss[late] += np.log(1.0 + generator.uniform(0.03, 0.2, len(late)))
     return Runs.from_arrays(N=N, D=D, loss=np.exp(log_loss), source=f"{cell.name}, {seed}")
+
+
+def _curves(cell: Cell, seed: int, generator: np.random.Generator) -> Runs:
+    """Training curves, their points at the budgets."""
+    law, theta = _at_reference(cell.surface)
+    middle = float(law.optimum(10**19.5, **theta)[0])
+    size, C = np.meshgrid(middle * np.geomspace(1 / 64, 64, cell.sizes), np.geomspace(1e18, 1e21, cell.budgets))
+    run = np.broadcast_to(np.arange(cell.sizes), size.shape)
+    off = generator.standard_normal(cell.sizes)[run] + 0.2 * generator.standard_normal(size.shape)
+    log_loss = np.log(np.asarray(law.loss(size, C / (6.0 * size), **theta))) + SD * off
+    columns = {"N": size, "D": C / (6.0 * size), "loss": np.exp(log_loss), "run": run}
+    return Runs.from_arrays(**{n: v.ravel() for n, v in columns.items()}, source=f"{cell.name}, {seed}")
 
 
 def _asked(fit: Fit) -> dict[str, np.ndarray]:

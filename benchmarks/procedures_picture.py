@@ -15,6 +15,7 @@ MARKERS = {
     "least-squares": ("D", "#6b8e23"),
     "vpnls": ("^", "#8a5a9e"),
     "isoflop": ("v", "#7a7a7a"),
+    "envelope": ("P", "#b8860b"),
 }
 PANELS = {"N_exponent": "exponent of N*", "N*@100x": "N* at 100 times the budget", "loss@100x": "loss at 100 times"}
 
@@ -26,7 +27,7 @@ def draw(summary: pd.DataFrame, path: Path) -> Path:
 
     cells = list(dict.fromkeys(summary["cell"]))
     names = [name for name in MARKERS if name in set(summary["procedure"])]
-    figure, panels = plt.subplots(1, 3, figsize=(11, 0.9 + 0.42 * len(cells)), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, 3, figsize=(13, 0.9 + 0.42 * len(cells)), sharey=True, layout="constrained")
     for axes, (quantity, title) in zip(panels, PANELS.items(), strict=True):
         part = summary[summary["quantity"] == quantity].set_index(["cell", "procedure"])
         axes.axvspan(0.87, 0.93, color="0.92", zorder=0)
@@ -47,7 +48,7 @@ def draw(summary: pd.DataFrame, path: Path) -> Path:
                 lw=0.7,
                 label=name,
             )
-        axes.set_xlim(0.48, 1.02)
+        axes.set_xlim(-0.02, 1.04)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("coverage of the 90 % interval")
         axes.grid(True, axis="x", lw=0.4, color="0.88")
