@@ -31,15 +31,17 @@ def anchors_of(
     Returns
     -------
     dict
-        Without groups, ``run``: the inputs of a run typical of the table. With groups, ``own``: for each pooled
-        parameter, 1 where a group's value is sampled as its own, 0 where as a deviation, (group,). ``typical``: for
-        each grouping, the inputs of a run typical of each group, (group, ...). ``usual``: what each linear parameter
-        usually contributes to the loss of that run, (group,). ``inside``: for each grouping, which groups of a
-        parameter with other groups that run is in, (group, ...), where all runs of a group agree.
+        Without groups, ``run``: the inputs of a run typical of the table, if none of them is zero. With groups,
+        ``own``: for each pooled parameter, 1 where a group's value is sampled as its own, 0 where as a deviation,
+        (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
+        what each linear parameter usually contributes to the loss of that run, (group,). ``inside``: for each grouping,
+        which groups of a parameter with other groups that run is in, (group, ...), where all runs of a group agree.
     """
     near: dict[str, Any] = {name: prior.median for name, prior in model.priors.items()}
     if not model.pools:
-        return {"run": model.law.typical({n: columns[n] for n in model.law.inputs}, near | dict(theta or {}))}
+        run = model.law.typical({n: columns[n] for n in model.law.inputs}, near | dict(theta or {}))
+        # a geometric mean is zero where one run's input is, and a law may have no loss there
+        return {"run": run} if all(np.all(np.asarray(value) > 0) for value in run.values()) else {}
     near |= {name: np.full(len(groups), model.pools[name].median) for name, groups in model.groups_of.items()}
     near |= dict(theta or {})
     each = model.per_run(near, columns)

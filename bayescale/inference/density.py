@@ -49,7 +49,7 @@ class Table(NamedTuple):
     @property
     def anchors_of_first(self) -> dict[str, Any]:
         """The anchors of the first of several tables."""
-        return jax.tree.map(lambda values: values[0], self.anchors)
+        return jax.tree.map(lambda values: np.asarray(values)[0], self.anchors)
 
 
 def pad(

@@ -56,7 +56,7 @@ def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarra
     Modes
         With the anchors of the coordinates that were chosen.
     """
-    anchors = jax.tree.map(lambda values: np.asarray(values)[0], tables.anchors)
+    anchors = tables.anchors_of_first
     rows = _rows(tables)
     coupling = Coupling.of(model, anchors, rows)
     z = _values_first(model, tables, coupling, drawn)
@@ -158,7 +158,7 @@ def _values_first(model: Model, tables: Table, coupling: Coupling, drawn: Mappin
         # every group starts as the level does, or as the first of groups without one
         start = drawn[name][:, 0] if pool.apart else drawn[f"{name}_level"]
         candidates[name] = np.repeat(start[:, None], drawn[name].shape[1], axis=1)
-    anchors = jax.tree.map(lambda values: np.asarray(values)[0], tables.anchors)
+    anchors = tables.anchors_of_first
     z = _flat(model, candidates, anchors)
     frozen = np.array([name in spreads for name in Density(model, None, anchors).names])
     measure = _measure(model, tables, np.where(frozen, z[0], np.nan))

@@ -210,24 +210,16 @@ class Atlas(Law):
         tau_other: Any,
         lambda_D: Any,
     ) -> Any:
-        ratio, own = self._tokens(D_t, U_t, D_i, U_i, D_other, U_other, tau, tau_other, lambda_D)
+        ratio, own = self._tokens((D_t, U_t, D_i, U_i, D_other, U_other), tau, tau_other, lambda_D)
         log_tokens = jnp.log(guarded(ratio) * own / self.D0)
         return E + a * (N / self.N0) ** -alpha + b * jnp.exp(-beta * log_tokens)
 
     @staticmethod
     def _tokens(
-        D_t: Any,
-        U_t: Any,
-        D_i: Any,
-        U_i: Any,
-        D_other: Any,
-        U_other: Any,
-        tau: Any,
-        tau_other: Any,
-        lambda_D: Any,
-        space: Any = jnp,
+        seen_and_unique: Sequence[Any], tau: Any, tau_other: Any, lambda_D: Any, space: Any = jnp
     ) -> tuple[Any, Any]:
-        """``D_eff / S_t`` without the guard, and ``S_t``."""
+        """``D_eff / S_t`` without the guard, and ``S_t``, from the inputs of the law after ``N``."""
+        D_t, U_t, D_i, U_i, D_other, U_other = seen_and_unique
         own = _worth(D_t, U_t, lambda_D, space)
         by_source = lambda_D if space.ndim(lambda_D) == 0 else space.asarray(lambda_D)[..., None]
         transfer = tau * _worth(D_i, U_i, by_source, space)
@@ -237,7 +229,7 @@ class Atlas(Law):
     def _measured(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """The same of the runs of a table, in NumPy: the groups of a table are of many sizes, none worth a compiler."""
         middle = {name: np.asarray(theta[name]) for name in ("tau", "tau_other", "lambda_D")}
-        return self._tokens(**{n: np.asarray(columns[n]) for n in self.inputs[1:]}, **middle, space=np)
+        return self._tokens([np.asarray(columns[name]) for name in self.inputs[1:]], **middle, space=np)
 
     def remarks(self, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> tuple[str, ...]:
         """The rows whose effective tokens are under the guard, by the medians of the parameters."""

@@ -135,6 +135,11 @@ def test_a_floor_that_is_not_sampled_as_a_loss(pin: dict[str, Any], simulate: Ca
     assert one["a"] != other["a"]
 
 
+def test_there_is_no_typical_run_of_nothing() -> None:
+    columns = {"N": np.array([1e8, 1e9]), "D": np.array([0.0, 1e10])}
+    assert anchors_of(Model(Chinchilla()), columns) == {}
+
+
 class TestPadding:
     @pytest.mark.parametrize(("size", "room"), [(1, 16), (16, 16), (17, 32), (200, 256), (256, 256), (257, 512)])
     def test_tables_grow_to_a_power_of_two(self, size: int, room: int) -> None:
