@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayescale.grouping import spread_out
-from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi, convergence
+from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
 
@@ -254,7 +254,7 @@ def diagnose(model: Model, samples: Samples, runs: int | None = None) -> Diagnos
         Rows of the table; a warning says so where they are no more than the law's free parameters.
     """
     short = _short(model, runs)
-    found = convergence(samples.theta)
+    found = samples.convergence
     prior = spread_out(model.sample_priors(4000, seed=0), model.groups_of)
     shares = {name: contraction(prior[name], draws.ravel()) for name, draws in samples.theta.items()}
     shifts = {name: shift(prior[name], draws.ravel()) for name, draws in samples.theta.items()}

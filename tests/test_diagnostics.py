@@ -58,9 +58,12 @@ def good(model: Model, simulate: Callable[..., Runs]) -> Samples:
         {name: float(draws.std()) for name, draws in theta.items()},
     )
     first = np.arange(len(samples.modes.distinct)) == 0
-    return samples._replace(
-        theta=theta, stats=stats, importance=check, modes=samples.modes._replace(distinct=first), interrupted=False
-    )
+    modes = samples.modes._replace(distinct=first)
+    return with_draws(samples, theta)._replace(stats=stats, importance=check, modes=modes, interrupted=False)
+
+
+def with_draws(samples: Samples, theta: dict[str, np.ndarray]) -> Samples:
+    return samples._replace(theta=theta, convergence=convergence(theta))
 
 
 def with_stat(samples: Samples, name: str, values: np.ndarray) -> Samples:
@@ -68,7 +71,7 @@ def with_stat(samples: Samples, name: str, values: np.ndarray) -> Samples:
 
 
 def with_theta(samples: Samples, name: str, values: np.ndarray) -> Samples:
-    return samples._replace(theta=samples.theta | {name: values})
+    return with_draws(samples, samples.theta | {name: values})
 
 
 def only_warning(model: Model, samples: Samples) -> str:
@@ -131,10 +134,8 @@ def test_few_effective_draws(model: Model, good: Samples) -> None:
 
 
 def test_too_few_draws_to_tell(model: Model, good: Samples) -> None:
-    short = good._replace(
-        theta={name: draws[:, :20] for name, draws in good.theta.items()},
-        stats={name: values[:, :20] for name, values in good.stats.items()},
-    )
+    short = with_draws(good, {name: draws[:, :20] for name, draws in good.theta.items()})
+    short = short._replace(stats={name: values[:, :20] for name, values in good.stats.items()})
     assert any("effective sample size below 400" in warning for warning in diagnose(model, short).warnings)
 
 
@@ -248,7 +249,7 @@ class TestPriorDominated:
         assert good.importance is not None
         mean = good.importance.mean | {name: float(theta[name].mean()) for name in ("alpha", "nu")}
         sd = good.importance.sd | {name: float(theta[name].std()) for name in ("alpha", "nu")}
-        return good._replace(theta=theta, importance=good.importance._replace(mean=mean, sd=sd))
+        return with_draws(good, theta)._replace(importance=good.importance._replace(mean=mean, sd=sd))
 
     def test_a_default_prior_of_the_law_is_a_warning(self, model: Model, silent: Samples) -> None:
         said = only_warning(model, silent)

@@ -15,7 +15,7 @@ from bayescale.errors import FitError
 from bayescale.grouping import spread_out
 from bayescale.inference import adaptive, compiled, trajectory
 from bayescale.inference.compile_time import compile_seconds
-from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, convergence
+from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, convergence
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.grouped_mode import find_grouped_mode
@@ -45,6 +45,8 @@ class Samples(NamedTuple):
         Sampled parameters on their own scale.
     stats : dict of str to array (chain, draw)
         ``acceptance_rate, diverging, n_steps, tree_depth, energy, lp, step_size``.
+    convergence : Convergence
+        R-hat and effective sample sizes of `theta`.
     modes : Modes
         What the search for the mode found.
     importance : Importance or None
@@ -61,6 +63,7 @@ class Samples(NamedTuple):
 
     theta: dict[str, np.ndarray]
     stats: dict[str, np.ndarray]
+    convergence: Convergence
     modes: Modes
     importance: Importance | None
     kernel: Kernel
@@ -146,6 +149,7 @@ class _InterruptedError(FitError):
 class _Chains(NamedTuple):
     theta: dict[str, np.ndarray]
     steps: dict[str, np.ndarray]
+    found: Convergence
     z: np.ndarray
     interrupted: bool
 
@@ -191,7 +195,8 @@ def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
     }
     drawn = to_z(frame, steps.pop("position"))
     theta = spread_out(compiled.constrain(model, drawn, task.tables.anchors_of_first), model.groups_of)
-    return _Chains(*_thinned(theta, steps, thin), drawn, interrupted)
+    theta, steps = _thinned(theta, steps, thin)
+    return _Chains(theta, steps, convergence(theta), drawn, interrupted)
 
 
 def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
@@ -241,8 +246,7 @@ def _converged(chains: _Chains, attempt: int, several: int) -> bool:
     The first try has to do well, with a quarter of its draws effective: the second costs little, and does. With many
     parameters (`several` dimensions) it does not, and the worst of them is worse.
     """
-    chains_run, draws = chains.steps["diverging"].shape
-    found = convergence(chains.theta)
+    (chains_run, draws), found = chains.steps["diverging"].shape, chains.found
     few = min(MIN_ESS_PER_CHAIN, 0.1 * draws)
     enough = (few if attempt or several > MANY else 0.25 * draws) * chains_run
     mixed = found.max_rhat <= max(MAX_RHAT, 1.0 + 5.0 / draws) and found.min_ess >= enough
@@ -288,4 +292,5 @@ def sample(
         check = None if model.pools else importance(model, tables, modes, seed)
     seconds = {"total": time.perf_counter() - began, "compile": compiling.seconds, "sample": sampled}
     kernel = sampler.ladder(density.dim)[tries - 1]
-    return Samples(chains.theta, _stats(chains.steps), modes, check, kernel, tries, seconds, chains.interrupted)
+    found, stats = chains.found, _stats(chains.steps)
+    return Samples(chains.theta, stats, found, modes, check, kernel, tries, seconds, chains.interrupted)
