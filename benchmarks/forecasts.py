@@ -104,8 +104,9 @@ WORLDS: dict[str, Any] = {
     "law true": lambda u: np.ones_like(u),
     # the frontier's exponent falls by a twentieth of itself a decade, below the top and beyond
     "drifting exponent": lambda u: 10 ** (0.16 * 0.05 * u * np.abs(u) / 2),
-    # half a decade beyond the top the loss begins to fall by half as much again
+    # half a decade beyond the top the loss begins to fall by half as much again, or by a fifth
     "break beyond the data": lambda u: 10 ** (-0.08 * np.maximum(u - 0.5, 0.0)),
+    "smaller break beyond the data": lambda u: 10 ** (-0.03 * np.maximum(u - 0.5, 0.0)),
 }
 BUDGETS = np.geomspace(1e19, 1e21, 5)
 AWAY = (10.0, 100.0)

@@ -7,8 +7,9 @@ the spread, which suits a group whose runs say little: its prior is then the sam
 where the spread gets small. Which of the two is decided value by value, once the curvature at the mode is known.
 
 Where a law says which exponent belongs to which contribution, what a few runs of a group determine are coordinates:
-the loss of the typical run, in place of the last contribution, and how steeply it falls in each input, exponent times
-contribution. They stay put while a floor and a slow decline, hard to tell apart, move along their ridge.
+the loss of the typical run, in place of the floor, and how steeply it falls in each input, exponent times contribution.
+They stay put while an exponent and the floor, hard to tell apart, move along their ridge; and the exponent, of which a
+group's own runs may say little, can be sampled as a deviation from its level.
 """
 
 from __future__ import annotations
@@ -50,9 +51,8 @@ class Pools:
         missing = [name for name in self.model.pools if name not in of]
         if missing:
             raise ValueError(f"{missing[0]} is pooled, and the model has not been settled on a table")
-        last = [self.steep[self._last], self._last] if self._last else []
-        order = sorted((n for n in of if n not in last), key=lambda name: name in self.model.law.linear)
-        return {name: len(of[name]) for name in (*order, *last)}
+        order = sorted(of, key=lambda name: (name == self._floor, name in self.model.law.linear))
+        return {name: len(of[name]) for name in order}
 
     @property
     def dim(self) -> int:
@@ -80,22 +80,22 @@ class Pools:
 
     @cached_property
     def steep(self) -> dict[str, str]:
-        """The exponent of each linear parameter that has one, where all of them have the same groups."""
+        """The exponent of each linear parameter but the floor, where all of them have the same groups."""
         powers, of = self.model.law.powers, self.model.groups_of
         alike = len({of[name].over for name in (*self.linear, *powers.values()) if name in of}) == 1
         ends = {self.model.pools[exponent].link.kind for exponent in powers.values() if exponent in of}
         whole = set(powers) <= set(self.linear) and set(powers.values()) <= of.keys() and ends == {"log"}
-        return dict(powers) if alike and whole else {}
+        return dict(powers) if alike and whole and len(self.linear) == len(powers) + 1 else {}
 
     @cached_property
-    def _last(self) -> str | None:
-        """The linear parameter in whose place stands the loss of the typical run."""
-        return next(reversed(self.steep), None)
+    def _floor(self) -> str | None:
+        """The linear parameter in whose place stands the loss of the typical run, where the others have exponents."""
+        return next(name for name in self.linear if name not in self.steep) if self.steep else None
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Parameters that are always sampled as their own: those of a ridge, most of which a few runs determine."""
-        return tuple(dict.fromkeys((*self.linear, *self.steep.values()))) if self._last else ()
+        """Parameters that are always sampled as their own: those that a few runs determine, given the exponents."""
+        return self.linear if self.steep else ()
 
     def _ends(self, name: str) -> tuple[float, float]:
         link = self.model.pools[name].link
@@ -144,7 +144,7 @@ class Pools:
                 bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             if pool.apart:
-                inner, log_slope = self._own(name, parts, theta, bases)
+                inner, log_slope = self._own(name, part, theta, bases)
                 theta[name] = pool.link.outer(inner, jnp)
                 log_slope = log_slope + pool.link.log_slope(inner, jnp)
                 total = total + (log_slope + jax.vmap(pool.prior.distribution().log_prob)(theta[name])).sum()
@@ -152,10 +152,10 @@ class Pools:
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
             if name in self.kept:
-                inner, log_slope = self._own(name, parts, theta, bases)
+                inner, log_slope = self._own(name, part, theta, bases)
             else:
                 # the branch that is not taken must not overflow either, or its gradient would be no number
-                safe = parts | {name: jnp.where(own > 0, part, self._safe(name))}
+                safe = jnp.where(own > 0, part, self._safe(name))
                 (inner, log_slope), (apart, log_spread) = (
                     self._own(name, safe, theta, bases),
                     self._apart(name, part, hyper),
@@ -176,7 +176,7 @@ class Pools:
 
     def _known_with(self, name: str) -> tuple[str, ...]:
         """Linear parameters that stand on no more than this one does."""
-        return (name,) if name == self._last else tuple(n for n in self.linear if n != self._last)
+        return (name,) if name == self._floor else tuple(n for n in self.linear if n != self._floor)
 
     def inverse(self, theta: Mapping[str, Any]) -> Any:
         """The part of the flat vector at given parameters, level and spread among them."""
@@ -196,14 +196,8 @@ class Pools:
             parts.append(jnp.where(own > 0, self._own_inverse(name, inner, theta, contributions), units))
         return jnp.concatenate(parts)
 
-    def _own(
-        self, name: str, parts: Mapping[str, Any], theta: Mapping[str, Any], bases: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
+    def _own(self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]) -> tuple[Any, Any]:
         """Inner value, and log slope of it, at a value's own coordinate; `theta` holds the parameters before it."""
-        part, last = parts[name], self._last
-        if last and name == self.steep[last]:
-            contribution, _ = self._contribution(last, parts[last], theta, bases)
-            return part - jnp.log(contribution), jnp.zeros_like(part)
         if name not in self.linear:
             return part, jnp.zeros_like(part)
         contribution, log_slope = self._contribution(name, part, theta, bases)
@@ -215,10 +209,10 @@ class Pools:
         self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """What a linear parameter contributes to the loss of the typical run, and the log slope of its logarithm."""
-        if name in self.steep and name != self._last:
+        if name in self.steep:
             return jnp.exp(part) / theta[self.steep[name]], jnp.zeros_like(part)
         bend = BEND * self.anchors["usual"][name]
-        if name == self._last:
+        if name == self._floor:
             part = part - sum(theta[other] * bases[other] for other in self.linear if other != name)
         contribution = bend * jax.nn.softplus(jnp.maximum(part / bend, -600.0))
         return contribution, -jnp.log(contribution) - jax.nn.softplus(-part / bend)
@@ -227,15 +221,12 @@ class Pools:
         return self.anchors["usual"][name] if name in self.linear else 0.0
 
     def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any], contributions: Mapping[str, Any]) -> Any:
-        last = self._last
-        if last and name == self.steep[last]:
-            return inner + jnp.log(contributions[last])
         if name not in self.linear:
             return inner
-        if name in self.steep and name != last:
+        if name in self.steep:
             return jnp.log(contributions[name]) + jnp.log(jnp.asarray(theta[self.steep[name]]))
         bend, contribution = BEND * self.anchors["usual"][name], contributions[name]
-        others = sum(contributions[other] for other in self.linear if other != name) if name == last else 0.0
+        others = sum(contributions[other] for other in self.linear if other != name) if name == self._floor else 0.0
         return others + contribution + bend * jnp.log(-jnp.expm1(-contribution / bend))
 
     def _centre(self, name: str, hyper: Mapping[str, Any]) -> Any:

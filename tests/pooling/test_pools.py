@@ -112,25 +112,28 @@ def test_slopes_are_coordinates_only_where_all_terms_have_the_same_groups(with_s
     assert found == {"slopes": {"a": "alpha", "b": "beta"}, "some slopes": {}, "all": {}}
 
 
-def test_a_floor_that_moves_leaves_loss_and_slopes_where_they_are(with_seeds: Runs) -> None:
+@pytest.mark.parametrize("exponent", ["alpha", "beta"])
+def test_an_exponent_that_moves_leaves_loss_and_slopes_where_they_are(with_seeds: Runs, exponent: str) -> None:
     model = SLOPES["slopes"].on(with_seeds)
     columns = model.data(with_seeds)
     density = Density(model, pad(columns, np.log(with_seeds["loss"]), anchors_of(model, columns)))
     z = density.unconstrain({n: values[0] for n, values in model.sample_priors(1, seed=3).items()})
-    at = density.names.index("E[c4]")
+    moved = z.at[density.names.index(f"{exponent}[c4]")].add(0.02)
 
-    def typical(z: Any, step: float = 0.0) -> Any:
+    def typical(z: Any, N: float = 0.0, D: float = 0.0) -> Any:
         theta = density.constrain(z)
-        typical = {n: values[0] for n, values in density.pools.anchors["typical"]["@corpus"].items()}
+        run = {n: values[0] for n, values in density.pools.anchors["typical"]["@corpus"].items()}
         first = {n: theta[n][0] if jnp.ndim(theta[n]) else theta[n] for n in model.law.parameters}
-        return model.law.loss(typical["N"], typical["D"] * np.exp(step), **first)
+        return model.law.loss(run["N"] * np.exp(N), run["D"] * np.exp(D), **first)
 
-    moved = z.at[at].add(0.02)
-    assert float(density.constrain(moved)["E"][0] - density.constrain(z)["E"][0]) > 0.01
+    before, after = (density.constrain(at) for at in (z, moved))
+    assert float(after[exponent][0] / before[exponent][0]) == pytest.approx(np.exp(0.02))
+    assert float(after["E"][0] - before["E"][0]) > 1e-3
     # softplus is the identity to this precision four bends above zero
     np.testing.assert_allclose(typical(moved), typical(z), atol=1e-3)
-    slopes = [(typical(at, 1e-4) - typical(at, -1e-4)) / 2e-4 for at in (z, moved)]
-    np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
+    for name in ("N", "D"):
+        slopes = [(typical(at, **{name: 1e-4}) - typical(at, **{name: -1e-4})) / 2e-4 for at in (z, moved)]
+        np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
 
 
 def test_a_table_decides_the_groups() -> None:
