@@ -10,7 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real run tables are not at {folder}; set BAYESCALE_SHARED_DATA to the folder that holds them")
     return folder
+
+
+@pytest.fixture(scope="module")
+def lightly_compiled() -> Iterator[None]:
+    """For tests that compile a lot and run it once: half the time, and the same numbers to rounding."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="session")

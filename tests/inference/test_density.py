@@ -19,6 +19,8 @@ from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.runs import Runs
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 ODD_PRIORS: dict[str, Any] = {
     "E": "Uniform(1.0, 2.5)",
     "a": "HalfCauchy(0.5)",

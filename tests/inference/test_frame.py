@@ -10,6 +10,8 @@ from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, adapted, frame_at, log_jacobian, to_whitened, to_z
 from bayescale.model import Model
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 
 def frame(n_law: int, n_noise: int, seed: int = 0) -> Frame:
     """A frame of a random posterior, its law parameters and sigma correlated."""

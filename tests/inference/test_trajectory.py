@@ -12,6 +12,8 @@ from bayescale._float64 import jax, jnp
 from bayescale.inference import trajectory
 from bayescale.inference.sampler import Kernel
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 
 def run(potential: Any, kernel: Kernel, x: np.ndarray, steps: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Chains from `x` (chain, dim): everything measured, (chain, step)."""

@@ -52,6 +52,11 @@ def define_toy() -> type[Law]:
     return OuterExponent
 
 
+@pytest.fixture(scope="module", autouse=True)
+def every_law_lightly_compiled(lightly_compiled: None) -> None:
+    """Every law is compiled a dozen times here."""
+
+
 @pytest.fixture
 def toy() -> Iterator[Callable[[], type[Law]]]:
     """The function that defines the toy law; whatever a test registers is forgotten after it."""

@@ -18,6 +18,8 @@ from bayescale.optimisation.resampling import groups_of, resample_counts, resamp
 from bayescale.optimisation.search import meeting
 from bayescale.optimisation.starts import hoffmann
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 
 def test_linear_systems_lane_by_lane() -> None:
     generator = np.random.default_rng(0)

@@ -16,6 +16,8 @@ from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.runs import Runs
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 
 class Steep(Chinchilla):
     """Chinchilla that says whose the exponents are."""

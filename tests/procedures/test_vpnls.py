@@ -15,6 +15,8 @@ from bayescale.noise import Noise
 from bayescale.procedures.vpnls import VPNLS
 from bayescale.runs import Runs
 
+pytestmark = pytest.mark.usefixtures("lightly_compiled")
+
 SURFACES = {
     "chinchilla": {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28},
     "asymmetric": {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.465, "beta": 0.155},
