@@ -15,9 +15,10 @@ WIDE_WARMUP, WIDE_TARGET, WIDE_TREE = 200, 0.96, 6
 # The third, for those that are not round at all.
 LONG_WARMUP, LONG_TARGET = 1000, 0.98
 # With more parameters than this, steps are shorter and so trajectories longer, and a mass matrix is not adapted anew in
-# the last try: it would take more draws than there are. That try is made twice, then whitened by better draws.
+# the last try: it would take more draws than there are. The first and the last try are made twice, the second time
+# whitened by better draws; for the first that costs a third of longer trajectories, and nothing to compile.
 MANY = 24
-MANY_TREES = (3, 4, 6, 6)
+MANY_TREES = (3, 3, 4, 6, 6)
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,10 @@ class Sampler:
         if dim <= MANY:
             return self.kernels
         first, *later = self.kernels
-        kernels = [
-            replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
-        ]
+        first = replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
+        kernels = [first, first] if later else [first]
         kernels += [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
-        kernels.append(kernels[-1])
+        kernels += later and kernels[-1:]
         return tuple(
             replace(k, max_tree_depth=min(self.max_tree_depth, depth))
             for k, depth in zip(kernels, MANY_TREES, strict=False)
