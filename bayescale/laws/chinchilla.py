@@ -42,6 +42,7 @@ class Chinchilla(Law):
         "beta": Prior.parse("LogNormal(log(0.35), 0.5)"),
     }
     linear = ("E", "a", "b")
+    powers = {"a": "alpha", "b": "beta"}
 
     def loss(self, N: Any, D: Any, *, E: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
         return E + a * (N / self.N0) ** -alpha + b * (D / self.D0) ** -beta
