@@ -35,12 +35,15 @@ class Rehearsal(NamedTuple):
         Of that error, were the law true: the posterior of the law's loss, and the noise of the runs.
     runs : int
         Over how many.
+    converged : bool
+        Whether the draws that this comes from had converged.
     """
 
     decades: float
     error: float
     sd: float
     runs: int = 3
+    converged: bool = True
 
     def variance(self, discrepancy: Discrepancy) -> float:
         """Of the error, but for that of the law's slope."""

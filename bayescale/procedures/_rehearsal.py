@@ -19,7 +19,6 @@ __all__ = ["on_ladder", "rehearse"]
 
 LOWER, UPPER = 3.0, 2.0
 LEAST = 8  # runs of the lower part; with fewer, the rehearsal is of the priors
-DRAWS = 250
 # The runs nearest to the frontier: this share of those at the top, and no fewer than three.
 SHARE, FEWEST = 0.25, 3
 # Variance of Student-t noise over that of its scale, for the few degrees of freedom that tables show.
@@ -39,8 +38,8 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     lower, upper = runs.subset(below), runs.subset(compute >= compute.max() / UPPER * (1 - 1e-9))
     ladder = Ladder.of(lower["C"])
     model = replace(model, law=model.law.at(**ladder.reference))
-    sampler = replace(sampler, draws=min(sampler.draws, DRAWS))
-    theta = with_pinned(model, draw(model, lower, sampler, seed, like=len(runs)))
+    samples = draw(model, lower, sampler, seed, like=len(runs))
+    theta = with_pinned(model, samples)
     flat = {name: values.ravel() for name, values in theta.items()}
     targets = {name: upper[name] for name in model.law.inputs}
     predicted = np.log(forecast(model.law, None, flat, targets, lower)["mean_loss"].values)
@@ -49,7 +48,8 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     noise = TAILS * float(np.median(flat["sigma"])) ** 2 / len(nearest)
     noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)
     decades = ladder.beyond(upper["C"])[nearest].mean()
-    return Rehearsal(float(decades), float(np.median(error)), float(np.sqrt(error.var() + noise)), len(nearest))
+    sd = float(np.sqrt(error.var() + noise))
+    return Rehearsal(float(decades), float(np.median(error)), sd, len(nearest), samples.convergence.good)
 
 
 def on_ladder(record: Record, model: Model, runs: Runs, sampler: Sampler, seed: int) -> Record:
@@ -68,6 +68,13 @@ def _warned(diagnostics: Diagnostics, model: Model, ladder: Ladder) -> Diagnosti
             "compute): the width of a forecast beyond it rests on the prior set"
         )
         return replace(diagnostics, notes=(*diagnostics.notes, note))
+    if not told.converged:
+        note = (
+            "the draws of the rehearsal on the lower part of the ladder did not converge: how likely it is that the "
+            "law breaks, and so how wide a forecast beyond the ladder is, is known roughly only; see whether another "
+            "--seed changes it, or raise --draws"
+        )
+        diagnostics = replace(diagnostics, notes=(*diagnostics.notes, note))
     chance = model.discrepancy.broken(ladder)
     if chance < BROKEN:
         return diagnostics

@@ -47,6 +47,17 @@ def made() -> Fit:
     return NUTS(model(runs), SAMPLER).fit(runs, seed=1)
 
 
+def test_a_rehearsal_that_did_not_converge_is_said(made: Fit) -> None:
+    said = "the draws of the rehearsal on the lower part of the ladder did not converge"
+    assert not any(note.startswith(said) for note in made.diagnostics.notes)
+    runs = ladder()
+    few = NUTS(model(runs), replace(SAMPLER, draws=20, fallback=False)).fit(runs, seed=1)
+    assert few.ladder is not None
+    assert few.ladder.rehearsal is not None
+    assert not few.ladder.rehearsal.converged
+    assert any(note.startswith(said) for note in few.diagnostics.notes)
+
+
 def test_rehearsal_of_a_law_that_is_true(made: Fit) -> None:
     assert made.diagnostics.ok, made.diagnostics.warnings
     assert made.ladder is not None
