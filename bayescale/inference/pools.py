@@ -271,11 +271,12 @@ class Pools:
         if pool.shared is None:
             return -0.5 * jnp.square(apart / spread).sum() - size * jnp.log(spread)
         members, _ = self.model.structure(name)
-        # normal with a deviation in common, which is integrated out: I + ratio * ones has a closed inverse
+        # normal with a deviation in common, which is integrated out: I + ratio * ones has a closed inverse. In terms of
+        # means and what is left of them: the difference of two squares would be noise where the ratio is large
         counts = np.bincount(members)
         ratio = jnp.square(hyper[f"spread_{pool.shared}"] / spread)
-        sums = jax.ops.segment_sum(apart, members, num_segments=len(counts))
-        squares = jnp.square(apart).sum() - (jnp.square(sums) * ratio / (1.0 + counts * ratio)).sum()
+        means = jax.ops.segment_sum(apart, members, num_segments=len(counts)) / counts
+        squares = jnp.square(apart - means[members]).sum() + (counts * jnp.square(means) / (1.0 + counts * ratio)).sum()
         return -0.5 * squares / jnp.square(spread) - size * jnp.log(spread) - 0.5 * jnp.log1p(counts * ratio).sum()
 
     def _log_normal(self, alike: list[tuple[str, Any, Mapping[str, Any]]]) -> Any:

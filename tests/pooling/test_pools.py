@@ -141,3 +141,18 @@ def test_an_exponent_that_moves_leaves_loss_and_slopes_where_they_are(with_seeds
 def test_a_table_decides_the_groups() -> None:
     with pytest.raises(ValueError, match="has not been settled on a table"):
         _ = Density(MODELS["one"], None).dim
+
+
+def test_a_deviation_in_common_may_be_much_larger_than_the_spread(with_seeds: Runs) -> None:
+    model = MODELS["shared"].on(with_seeds)
+    density = Density(model, None, anchors_of(model, model.data(with_seeds)))
+    drawn = {n: values[0] for n, values in model.sample_priors(1, seed=3).items()}
+    theta = drawn | {"alpha_spread": 1e-9, "alpha_spread_corpus": 1.0}
+
+    def potential(deviation: float) -> float:
+        alpha = np.full_like(drawn["alpha"], theta["alpha_level"] * np.exp(deviation))
+        return float(density.prior_potential(density.unconstrain(theta | {"alpha": alpha})))
+
+    corpora = len(np.unique(with_seeds["corpus"]))
+    # two standard deviations of each corpus, and none of its seeds
+    assert potential(2.0) - potential(0.0) == pytest.approx(0.5 * 2.0**2 * corpora, rel=1e-6)
