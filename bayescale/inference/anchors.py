@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescale.grouping import Groups
-from bayescale.inference.pools import Pools
+from bayescale.inference.pools import BEND, Pools
 from bayescale.model import Model
 
 __all__ = ["anchors_of"]
@@ -36,6 +36,7 @@ def anchors_of(
         (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
         what each linear parameter usually contributes to the loss of that run, (group,). ``inside``: for each grouping,
         which groups of a parameter with other groups that run is in, (group, ...), where all runs of a group agree.
+        ``bounded``: there, and empty, where the floor of some group is almost zero.
     """
     near: dict[str, Any] = {name: prior.median for name, prior in model.priors.items()}
     if not model.pools:
@@ -49,12 +50,17 @@ def anchors_of(
     typical = {groups.key: _typical(model, groups, columns, each) for groups in by_run}
     inside = {groups.key: _inside(model, groups, columns) for groups in by_run}
     bare = Pools(model, {"typical": typical, "inside": inside})
-    return {
+    usual, floor = bare.usual(), bare.floor
+    found: dict[str, Any] = {
         "own": {name: np.ones(len(groups)) for name, groups in model.groups_of.items()},
         "typical": typical,
         "inside": inside,
-        "usual": bare.usual(),
+        "usual": usual,
     }
+    # the floor is linear in itself: what it contributes to a loss is what it is
+    if floor is not None and (near[floor] < BEND * usual[floor]).any():
+        found["bounded"] = {}
+    return found
 
 
 def _inside(model: Model, groups: Groups, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

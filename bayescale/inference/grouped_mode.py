@@ -62,6 +62,7 @@ def find_grouped_mode(model: Model, tables: Table, drawn: Mapping[str, np.ndarra
     z = _values_first(model, tables, coupling, drawn)
     theta = {name: values[0] for name, values in compiled.constrain(model, z[None], anchors).items()}
     anchors = anchors_of(model, rows, theta)
+    coupling = Coupling.of(model, anchors, rows)
     theta, own = _informed(model, tables, coupling, anchors, theta)
     anchors = anchors | {"own": own}
     tables = _anchored(tables, anchors)

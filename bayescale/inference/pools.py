@@ -9,7 +9,8 @@ where the spread gets small. Which of the two is decided value by value, once th
 Where a law says which exponent belongs to which contribution, what a few runs of a group determine are coordinates:
 the loss of the typical run, in place of the floor, and how steeply it falls in each input, exponent times contribution.
 They stay put while an exponent and the floor, hard to tell apart, move along their ridge; and the exponent, of which a
-group's own runs may say little, can be sampled as a deviation from its level.
+group's own runs may say little, can be sampled as a deviation from its level. Where the floor of some group is almost
+zero (`bounded`), it must not be what is left over: it is sampled itself, and the last contribution gives way instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from bayescale._float64 import jax, jnp
 from bayescale.model import Model
 
-__all__ = ["Pools"]
+__all__ = ["BEND", "Pools"]
 
 # The bend between a straight and a logarithmic scale of a contribution, as a fraction of its usual size.
 BEND = 1.0 / 8.0
@@ -51,8 +52,8 @@ class Pools:
         missing = [name for name in self.model.pools if name not in of]
         if missing:
             raise ValueError(f"{missing[0]} is pooled, and the model has not been settled on a table")
-        order = sorted(of, key=lambda name: (name == self._floor, name in self.model.law.linear))
-        return {name: len(of[name]) for name in order}
+        last = {self.steep.get(self._last or ""): 1, self._last: 2}
+        return {n: len(of[n]) for n in sorted(of, key=lambda n: (last.get(n, 0), n in self.model.law.linear))}
 
     @property
     def dim(self) -> int:
@@ -62,8 +63,7 @@ class Pools:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the values, in the order of the flat vector."""
-        of = self.model.groups_of
-        return tuple(label for name in self.sizes for label in of[name].names(name))
+        return tuple(label for name in self.sizes for label in self.model.groups_of[name].names(name))
 
     @cached_property
     def linear(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Pools:
             n
             for n in positive
             if self.model.pools[n].prior.sample(np.random.default_rng(0), 64).min() > 0
-            and self._ends(n)[0] == 0.0
+            and self.model.pools[n].link.low == 0.0
             and of[n].key in self.anchors.get("typical", {})
         )
 
@@ -88,18 +88,20 @@ class Pools:
         return dict(powers) if alike and whole and len(self.linear) == len(powers) + 1 else {}
 
     @cached_property
-    def _floor(self) -> str | None:
-        """The linear parameter in whose place stands the loss of the typical run, where the others have exponents."""
+    def floor(self) -> str | None:
+        """The linear parameter without an exponent, where all others have one."""
         return next(name for name in self.linear if name not in self.steep) if self.steep else None
+
+    @cached_property
+    def _last(self) -> str | None:
+        """The linear parameter in whose place stands the loss of the typical run."""
+        return next(reversed(self.steep), None) if "bounded" in self.anchors else self.floor
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Parameters that are always sampled as their own: those that a few runs determine, given the exponents."""
-        return self.linear if self.steep else ()
-
-    def _ends(self, name: str) -> tuple[float, float]:
-        link = self.model.pools[name].link
-        return link.low, link.high
+        """Parameters that are always sampled as their own: those that a few runs determine, given the others."""
+        exponents = self.steep.values() if "bounded" in self.anchors else ()
+        return tuple(dict.fromkeys((*self.linear, *exponents))) if self.steep else ()
 
     def _bases(self, theta: Mapping[str, Any], asked: tuple[str, ...] | None = None) -> dict[str, Any]:
         """What one unit of each linear parameter contributes to the loss of the run typical of each group."""
@@ -144,7 +146,7 @@ class Pools:
                 bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             if pool.apart:
-                inner, log_slope = self._own(name, part, theta, bases)
+                inner, log_slope = self._own(name, part, parts, theta, bases)
                 theta[name] = pool.link.outer(inner, jnp)
                 log_slope = log_slope + pool.link.log_slope(inner, jnp)
                 total = total + (log_slope + jax.vmap(pool.prior.distribution().log_prob)(theta[name])).sum()
@@ -152,12 +154,12 @@ class Pools:
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
             if name in self.kept:
-                inner, log_slope = self._own(name, part, theta, bases)
+                inner, log_slope = self._own(name, part, parts, theta, bases)
             else:
                 # the branch that is not taken must not overflow either, or its gradient would be no number
-                safe = jnp.where(own > 0, part, self._safe(name))
+                safe = jnp.where(own > 0, part, self.anchors["usual"][name] if name in self.linear else 0.0)
                 (inner, log_slope), (apart, log_spread) = (
-                    self._own(name, safe, theta, bases),
+                    self._own(name, safe, parts, theta, bases),
                     self._apart(name, part, hyper),
                 )
                 inner = jnp.where(own > 0, inner, centre + apart)
@@ -165,7 +167,8 @@ class Pools:
             theta[name] = pool.link.outer(inner, jnp)
             total = total + log_slope.sum()
             if pool.slope is None and pool.shared is None and pool.link.floor is None:
-                alike.setdefault((self.sizes[name], pool.link.kind, *self._ends(name)), []).append((name, inner, hyper))
+                key = (self.sizes[name], pool.link.kind, pool.link.low, pool.link.high)
+                alike.setdefault(key, []).append((name, inner, hyper))
             else:
                 total = total + self._log_prior(name, inner, theta[name], centre, hyper)
         return theta, total + sum(map(self._log_normal, alike.values()))
@@ -176,7 +179,7 @@ class Pools:
 
     def _known_with(self, name: str) -> tuple[str, ...]:
         """Linear parameters that stand on no more than this one does."""
-        return (name,) if name == self._floor else tuple(n for n in self.linear if n != self._floor)
+        return (name,) if name == self._last else tuple(n for n in self.linear if n != self._last)
 
     def inverse(self, theta: Mapping[str, Any]) -> Any:
         """The part of the flat vector at given parameters, level and spread among them."""
@@ -196,8 +199,14 @@ class Pools:
             parts.append(jnp.where(own > 0, self._own_inverse(name, inner, theta, contributions), units))
         return jnp.concatenate(parts)
 
-    def _own(self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]) -> tuple[Any, Any]:
+    def _own(
+        self, name: str, part: Any, parts: Mapping[str, Any], theta: Mapping[str, Any], bases: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
         """Inner value, and log slope of it, at a value's own coordinate; `theta` holds the parameters before it."""
+        last = self._last
+        if last and name == self.steep.get(last):
+            contribution, _ = self._contribution(last, parts[last], theta, bases)
+            return part - jnp.log(contribution), jnp.zeros_like(part)
         if name not in self.linear:
             return part, jnp.zeros_like(part)
         contribution, log_slope = self._contribution(name, part, theta, bases)
@@ -209,24 +218,24 @@ class Pools:
         self, name: str, part: Any, theta: Mapping[str, Any], bases: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """What a linear parameter contributes to the loss of the typical run, and the log slope of its logarithm."""
-        if name in self.steep:
+        if name in self.steep and name != self._last:
             return jnp.exp(part) / theta[self.steep[name]], jnp.zeros_like(part)
         bend = BEND * self.anchors["usual"][name]
-        if name == self._floor:
+        if name == self._last:
             part = part - sum(theta[other] * bases[other] for other in self.linear if other != name)
         contribution = bend * jax.nn.softplus(jnp.maximum(part / bend, -600.0))
         return contribution, -jnp.log(contribution) - jax.nn.softplus(-part / bend)
 
-    def _safe(self, name: str) -> Any:
-        return self.anchors["usual"][name] if name in self.linear else 0.0
-
     def _own_inverse(self, name: str, inner: Any, theta: Mapping[str, Any], contributions: Mapping[str, Any]) -> Any:
+        last = self._last
+        if last and name == self.steep.get(last):
+            return inner + jnp.log(contributions[last])
         if name not in self.linear:
             return inner
-        if name in self.steep:
+        if name in self.steep and name != last:
             return jnp.log(contributions[name]) + jnp.log(jnp.asarray(theta[self.steep[name]]))
         bend, contribution = BEND * self.anchors["usual"][name], contributions[name]
-        others = sum(contributions[other] for other in self.linear if other != name) if name == self._floor else 0.0
+        others = sum(contributions[other] for other in self.linear if other != name) if name == last else 0.0
         return others + contribution + bend * jnp.log(-jnp.expm1(-contribution / bend))
 
     def _centre(self, name: str, hyper: Mapping[str, Any]) -> Any:
@@ -271,8 +280,8 @@ class Pools:
         if pool.shared is None:
             return -0.5 * jnp.square(apart / spread).sum() - size * jnp.log(spread)
         members, _ = self.model.structure(name)
-        # normal with a deviation in common, which is integrated out: I + ratio * ones has a closed inverse. In terms of
-        # means and what is left of them: the difference of two squares would be noise where the ratio is large
+        # normal with a deviation in common, which is integrated out: in means and what is left of them, for the
+        # difference of two squares is noise where the ratio is large
         counts = np.bincount(members)
         ratio = jnp.square(hyper[f"spread_{pool.shared}"] / spread)
         means = jax.ops.segment_sum(apart, members, num_segments=len(counts)) / counts

@@ -32,6 +32,7 @@ MODELS = {
     "slopes, floor": Model(Chinchilla(), NOISE)
     .with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)", b="pooled(TruncatedNormal(0.4, 0.3), corpus)")
     .pool("corpus", "a", "alpha", "beta"),
+    "slopes, bounded": Model(Chinchilla(), NOISE).pool("corpus", "E", "a", "b", "alpha", "beta"),
     "floor": Model(Chinchilla(), NOISE).with_priors(E="pooled(TruncatedNormal(1.5, 0.5), corpus)"),
     "logit": Model(Chinchilla(), NOISE).with_priors(alpha="pooled(Beta(3, 5), corpus)", beta=0.37),
     "noise": Model(Chinchilla(), NOISE).with_priors(sigma="pooled(LogNormal(-5, 0.5), corpus)"),
@@ -75,7 +76,8 @@ def test_it_is_the_numpyro_programs(name: str, own: float | None, with_seeds: Ru
     for n, pool in model.pools.items():
         if pool.shared is not None:  # groups with a deviation in common are sampled alike
             flags[n] = flags[n][: len(set(model.structure(n)[0]))][model.structure(n)[0]]
-    density = Density(model, pad(columns, log_loss, anchors | {"own": flags}))
+    bounded: dict[str, Any] = {"bounded": {}} if name == "slopes, bounded" else {}
+    density = Density(model, pad(columns, log_loss, anchors | {"own": flags} | bounded))
     assert (
         density.dim == len(density.names) == len(model.scalars) - (name == "logit") + sum(density.pools.sizes.values())
     )
@@ -136,6 +138,19 @@ def test_an_exponent_that_moves_leaves_loss_and_slopes_where_they_are(with_seeds
     for name in ("N", "D"):
         slopes = [(typical(at, **{name: 1e-4}) - typical(at, **{name: -1e-4})) / 2e-4 for at in (z, moved)]
         np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("lowest", [0.01, 0.5])
+def test_a_floor_that_is_almost_zero_is_sampled_itself(with_seeds: Runs, lowest: float) -> None:
+    model = SLOPES["slopes"].on(with_seeds)
+    theta = {n: values[0] for n, values in model.sample_priors(1, seed=3).items()}
+    floors = np.where(np.arange(len(theta["E"])) == 1, lowest, 1.8)
+    anchors = anchors_of(model, model.data(with_seeds), theta | {"E": floors})
+    assert ("bounded" in anchors) == (lowest < 0.1)
+    density = Density(model, None, anchors)
+    z = density.unconstrain(theta)
+    moved = density.constrain(z.at[density.names.index("alpha[c4]")].add(0.02))["E"][0]
+    assert (float(moved) == pytest.approx(float(theta["E"][0]))) == (lowest < 0.1)
 
 
 def test_a_table_decides_the_groups() -> None:
