@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from bayescale.grouping import Groups
-from bayescale.inference.pools import BEND, Pools
+from bayescale.inference.pools import Pools
 from bayescale.model import Model
 
 __all__ = ["anchors_of"]
+
+# A floor is almost zero below this fraction of its usual size.
+ALMOST_ZERO = 1.0 / 32.0
 
 
 def anchors_of(
@@ -58,7 +61,7 @@ def anchors_of(
         "usual": usual,
     }
     # the floor is linear in itself: what it contributes to a loss is what it is
-    if floor is not None and (near[floor] < BEND * usual[floor]).any():
+    if floor is not None and (near[floor] < ALMOST_ZERO * usual[floor]).any():
         found["bounded"] = {}
     return found
 

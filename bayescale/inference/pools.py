@@ -25,7 +25,7 @@ import numpy as np
 from bayescale._float64 import jax, jnp
 from bayescale.model import Model
 
-__all__ = ["BEND", "Pools"]
+__all__ = ["Pools"]
 
 # The bend between a straight and a logarithmic scale of a contribution, as a fraction of its usual size.
 BEND = 1.0 / 8.0
