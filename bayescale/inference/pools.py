@@ -146,7 +146,7 @@ class Pools:
                 bases |= self._bases(dict(scalars) | theta, self._known_with(name))
             pool, own = self.model.pools[name], self.anchors["own"][name]
             if pool.apart:
-                inner, log_slope = self._own(name, part, parts, theta, bases)
+                inner, log_slope = self._own(name, parts, theta, bases)
                 theta[name] = pool.link.outer(inner, jnp)
                 log_slope = log_slope + pool.link.log_slope(inner, jnp)
                 total = total + (log_slope + jax.vmap(pool.prior.distribution().log_prob)(theta[name])).sum()
@@ -154,12 +154,13 @@ class Pools:
             hyper = {suffix: scalars[f"{name}_{suffix}"] for suffix in pool.hyper}
             centre = self._centre(name, hyper)
             if name in self.kept:
-                inner, log_slope = self._own(name, part, parts, theta, bases)
+                inner, log_slope = self._own(name, parts, theta, bases)
             else:
                 # the branch that is not taken must not overflow either, or its gradient would be no number
-                safe = jnp.where(own > 0, part, self.anchors["usual"][name] if name in self.linear else 0.0)
+                usual = self.anchors["usual"][name] if name in self.linear else 0.0
+                safe = parts | {name: jnp.where(own > 0, part, usual)}
                 (inner, log_slope), (apart, log_spread) = (
-                    self._own(name, safe, parts, theta, bases),
+                    self._own(name, safe, theta, bases),
                     self._apart(name, part, hyper),
                 )
                 inner = jnp.where(own > 0, inner, centre + apart)
@@ -200,10 +201,10 @@ class Pools:
         return jnp.concatenate(parts)
 
     def _own(
-        self, name: str, part: Any, parts: Mapping[str, Any], theta: Mapping[str, Any], bases: Mapping[str, Any]
+        self, name: str, parts: Mapping[str, Any], theta: Mapping[str, Any], bases: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Inner value, and log slope of it, at a value's own coordinate; `theta` holds the parameters before it."""
-        last = self._last
+        part, last = parts[name], self._last
         if last and name == self.steep.get(last):
             contribution, _ = self._contribution(last, parts[last], theta, bases)
             return part - jnp.log(contribution), jnp.zeros_like(part)

@@ -91,9 +91,8 @@ class Sampler:
             return self.kernels
         first, *later = self.kernels
         first = replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
-        kernels = [first, first] if later else [first]
-        kernels += [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
-        kernels += later and kernels[-1:]
+        longer = [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
+        kernels = [first, first, *longer, longer[-1]] if longer else [first]
         return tuple(
             replace(k, max_tree_depth=min(self.max_tree_depth, depth))
             for k, depth in zip(kernels, MANY_TREES, strict=False)

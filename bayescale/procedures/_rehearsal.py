@@ -49,7 +49,8 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)
     decades = ladder.beyond(upper["C"])[nearest].mean()
     sd = float(np.sqrt(error.var() + noise))
-    return Rehearsal(float(decades), float(np.median(error)), sd, len(nearest), samples.convergence.good)
+    converged = samples.convergence.good and not samples.stats["diverging"].any()
+    return Rehearsal(float(decades), float(np.median(error)), sd, len(nearest), bool(converged))
 
 
 def on_ladder(record: Record, model: Model, runs: Runs, sampler: Sampler, seed: int) -> Record:

@@ -241,6 +241,14 @@ class TestSettings:
         assert [k.max_tree_depth for k in Sampler(max_tree_depth=1).kernels] == [1] * 3
         assert Sampler(fallback=False).kernels == kernels[:1]
 
+    def test_with_many_parameters_the_short_and_the_long_try_are_made_twice(self) -> None:
+        ladder = Sampler().ladder(100)
+        assert [kernel.max_tree_depth for kernel in ladder] == [3, 3, 4, 6, 6]
+        assert ladder[0] == ladder[1]
+        assert ladder[3] == ladder[4]
+        assert not any(kernel.dense for kernel in ladder)
+        assert Sampler(fallback=False).ladder(100) == ladder[:1]
+
     def test_everything_pinned_leaves_nothing_to_fit(self, table: Table) -> None:
         pinned = dict.fromkeys(Model(Chinchilla()).priors, 0.3)
         with pytest.raises(FitError, match="every parameter is pinned to a number, so there is nothing to fit"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from bayescale.discrepancy import Discrepancy, Ladder
 from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.inference import compiled
+from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.kappa import Kappa
 from bayescale.model import Model
-from bayescale.procedures import NUTS, fit
+from bayescale.procedures import NUTS, _rehearsal, fit
+from bayescale.procedures._posterior import draw
 from bayescale.procedures._rehearsal import rehearse
 from bayescale.runs import Runs
 
@@ -56,6 +59,24 @@ def test_a_rehearsal_that_did_not_converge_is_said(made: Fit) -> None:
     assert few.ladder.rehearsal is not None
     assert not few.ladder.rehearsal.converged
     assert any(note.startswith(said) for note in few.diagnostics.notes)
+
+
+def test_a_rehearsal_that_diverged_has_not_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = ladder()
+
+    def diverging(*arguments: Any, **settings: Any) -> Samples:
+        samples = draw(*arguments, **settings)
+        once = np.zeros_like(samples.stats["diverging"])
+        once[0, 0] = True
+        return samples._replace(stats=samples.stats | {"diverging": once})
+
+    before = rehearse(model(runs), runs, SAMPLER, seed=1)
+    monkeypatch.setattr(_rehearsal, "draw", diverging)
+    after = rehearse(model(runs), runs, SAMPLER, seed=1)
+    assert before is not None
+    assert after is not None
+    assert before.converged
+    assert after == before._replace(converged=False)
 
 
 def test_rehearsal_of_a_law_that_is_true(made: Fit) -> None:
