@@ -86,7 +86,7 @@ def _pit(made: Backtest) -> list[str]:
             verdict = "even" if found["passes"] else "NOT even"
             lines.append(
                 f"{name}: runs lie {verdict} in the forecasts: one a fold, drawn {found['draws']} times, uniformity p "
-                f"{found['p_min']:.2g} at least, {found['p_median']:.2g} in the middle"
+                f"{found['p']:.2g} of all draws together, {found['p_min']:.2g} to the least even one"
             )
         narrower = [dataset for dataset, widens in made.widening(name).items() if not widens]
         if narrower:

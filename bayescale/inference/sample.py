@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from bayescale.inference.grouped_mode import find_grouped_mode
 from bayescale.inference.importance import Importance, importance
 from bayescale.inference.mode import Modes, find_modes
 from bayescale.inference.sampler import MANY, Kernel, Sampler
+from bayescale.inference.steps import stats_of, thinned
 from bayescale.model import Model
 
 __all__ = ["Samples", "sample"]
@@ -56,7 +57,8 @@ class Samples(NamedTuple):
     tries : int
         How many kernels it took.
     seconds : dict of str to float
-        ``total, compile, sample``.
+        ``total``; ``compile``, wherever it fell; ``sample``, all tries of NUTS; ``check``, their R-hat and ESS and the
+        check by importance sampling. What is left went into the mode.
     interrupted : bool
         Whether the person stopped it before all draws were made.
     """
@@ -158,13 +160,14 @@ LABELS = ("sampling", "sampling again", "sampling again, long warm-up")
 
 
 class _Task(NamedTuple):
-    """What all tries of one fit share."""
+    """What all tries of one fit share; `checking` collects the seconds spent on R-hat and ESS."""
 
     model: Model
     sampler: Sampler
     tables: Table
     seed: int
     progress: Progress | None
+    checking: list[float]
 
 
 def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
@@ -195,8 +198,11 @@ def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
     }
     drawn = to_z(frame, steps.pop("position"))
     theta = spread_out(compiled.constrain(model, drawn, task.tables.anchors_of_first), model.groups_of)
-    theta, steps = _thinned(theta, steps, thin)
-    return _Chains(theta, steps, convergence(theta), drawn, interrupted)
+    theta, steps = thinned(theta, steps, thin)
+    began = time.perf_counter()
+    found = convergence(theta)
+    task.checking.append(time.perf_counter() - began)
+    return _Chains(theta, steps, found, drawn, interrupted)
 
 
 def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
@@ -214,30 +220,6 @@ def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
         except _InterruptedError:
             return chains._replace(interrupted=True), attempt  # the draws of the last try are better than none
     return chains, len(kernels)
-
-
-def _thinned(
-    theta: Mapping[str, np.ndarray], steps: Mapping[str, np.ndarray], thin: int
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Every `thin`-th draw; one counts as divergent when any of the transitions since the last one was."""
-    diverging = steps["diverging"]
-    whole = diverging.shape[1] // thin * thin
-    grouped = diverging[:, :whole].reshape(len(diverging), -1, thin).any(axis=2)
-    kept = {name: values[:, thin - 1 : whole : thin] for name, values in steps.items()}
-    return {name: values[:, thin - 1 : whole : thin] for name, values in theta.items()}, kept | {"diverging": grouped}
-
-
-def _stats(steps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    leapfrogs = steps["leapfrogs"]
-    return {
-        "acceptance_rate": steps["accept"],
-        "diverging": steps["diverging"],
-        "n_steps": leapfrogs,
-        "tree_depth": np.floor(np.log2(np.maximum(leapfrogs, 1))).astype(np.int64) + 1,
-        "energy": steps["energy"],
-        "lp": -steps["potential"],
-        "step_size": steps["step_size"],
-    }
 
 
 def _converged(chains: _Chains, attempt: int, several: int) -> bool:
@@ -286,11 +268,13 @@ def sample(
         with _compiling_ahead(model, tables, density, sampler):
             modes = _locate(model, tables, density, seed)
         tables = tables if modes.anchors is None else tables._replace(anchors=modes.anchors)
-        sampling = time.perf_counter()
-        chains, tries = _tries(_Task(model, sampler, tables, seed, progress), modes)
-        sampled = time.perf_counter() - sampling
+        located, task = time.perf_counter(), _Task(model, sampler, tables, seed, progress, [])
+        chains, tries = _tries(task, modes)
+        sampled = time.perf_counter()
         check = None if model.pools else importance(model, tables, modes, seed)
-    seconds = {"total": time.perf_counter() - began, "compile": compiling.seconds, "sample": sampled}
+    ended, checking = time.perf_counter(), sum(task.checking)
+    seconds = {"total": ended - began, "compile": compiling.seconds}
+    seconds |= {"sample": sampled - located - checking, "check": ended - sampled + checking}
     kernel = sampler.ladder(density.dim)[tries - 1]
-    found, stats = chains.found, _stats(chains.steps)
+    found, stats = chains.found, stats_of(chains.steps)
     return Samples(chains.theta, stats, found, modes, check, kernel, tries, seconds, chains.interrupted)

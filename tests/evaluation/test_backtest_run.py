@@ -90,6 +90,7 @@ def test_a_forecast_that_is_true_is_found_to_be(families: Callable[..., Runs], k
     assert made.pit["known"] is not None
     assert made.pit["known"]["n_folds"] == 48
     assert made.pit["known"]["p_median"] > 0.05
+    assert made.pit["known"]["passes"]
     assert made.pit["low"]["p_min"] < 0.01
     assert not made.pit["timid"]["passes"]
 
