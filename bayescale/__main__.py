@@ -1,7 +1,5 @@
 """``python -m bayescale``."""
 
-import sys
+from bayescale.cli import run
 
-from bayescale.cli import main
-
-sys.exit(main())
+run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -82,6 +83,30 @@ def test_a_reader_that_has_seen_enough() -> None:
     os.close(writer)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+def test_the_whole_answer_is_there_when_the_process_ends(tmp_path: Path) -> None:
+    with (tmp_path / "out.json").open("w") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "bayescale", "laws", "--json"], stdout=file, timeout=120, check=False
+        )
+    assert done.returncode == 0
+    assert "chinchilla" in {law["name"] for law in json.loads((tmp_path / "out.json").read_text())}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file here that is always full")
+def test_a_full_disk() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bayescale", "laws"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "bayescale laws: the answer cannot be written: [Errno 28] No space left on device\n"
 
 
 class TestCompilationCache:
