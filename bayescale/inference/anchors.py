@@ -11,7 +11,10 @@ from bayescale.grouping import Groups
 from bayescale.inference.pools import Pools
 from bayescale.model import Model
 
-__all__ = ["anchors_of"]
+__all__ = ["FLOOR", "anchors_of"]
+
+# What every law calls the loss that no run goes below.
+FLOOR = "E"
 
 # A floor is almost zero below this fraction of its usual size.
 ALMOST_ZERO = 1.0 / 32.0
@@ -34,18 +37,17 @@ def anchors_of(
     Returns
     -------
     dict
-        Without groups, ``run``: the inputs of a run typical of the table, if none of them is zero. With groups,
-        ``own``: for each pooled parameter, 1 where a group's value is sampled as its own, 0 where as a deviation,
-        (group,). ``typical``: for each grouping, the inputs of a run typical of each group, (group, ...). ``usual``:
-        what each linear parameter usually contributes to the loss of that run, (group,). ``inside``: for each grouping,
-        which groups of a parameter with other groups that run is in, (group, ...), where all runs of a group agree.
+        ``run``: the inputs of a run typical of the table, if none of them is zero; with groups only where the floor has
+        none, and then ``held``: what pooled parameters are taken to be on it. With groups, ``own``: for each pooled
+        parameter, 1 where a group's value is sampled as its own, 0 where as a deviation, (group,). ``typical``: for
+        each grouping, the inputs of a run typical of each group, (group, ...). ``usual``: what each linear parameter
+        usually contributes to the loss of that run, (group,). ``inside``: for each grouping, which groups of a
+        parameter with other groups that run is in, (group, ...), where all runs of a group agree.
         ``bounded``: there, and empty, where the floor of some group is almost zero.
     """
     near: dict[str, Any] = {name: prior.median for name, prior in model.priors.items()}
     if not model.pools:
-        run = model.law.typical({n: columns[n] for n in model.law.inputs}, near | dict(theta or {}))
-        # a geometric mean is zero where one run's input is, and a law may have no loss there
-        return {"run": run} if all(np.all(np.asarray(value) > 0) for value in run.values()) else {}
+        return _run(model, columns, near | dict(theta or {}))
     near |= {name: np.full(len(groups), model.pools[name].median) for name, groups in model.groups_of.items()}
     near |= dict(theta or {})
     each = model.per_run(near, columns)
@@ -63,7 +65,15 @@ def anchors_of(
     # the floor is linear in itself: what it contributes to a loss is what it is
     if floor is not None and (near[floor] < ALMOST_ZERO * usual[floor]).any():
         found["bounded"] = {}
+    if FLOOR in model.law.linear and FLOOR not in model.groups_of:
+        found |= _run(model, columns, each) | {"held": {name: each[name].mean(axis=0) for name in model.groups_of}}
     return found
+
+
+def _run(model: Model, columns: Mapping[str, np.ndarray], theta: Mapping[str, Any]) -> dict[str, Any]:
+    run = model.law.typical({name: columns[name] for name in model.law.inputs}, theta)
+    # a geometric mean is zero where one run's input is, and a law may have no loss there
+    return {"run": run} if all(np.all(np.asarray(value) > 0) for value in run.values()) else {}
 
 
 def _inside(model: Model, groups: Groups, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

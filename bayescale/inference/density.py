@@ -12,8 +12,9 @@ import numpy as np
 from numpyro.distributions import biject_to, constraints
 
 from bayescale._float64 import jax, jnp
+from bayescale.inference.anchors import FLOOR
 from bayescale.inference.pools import Pools
-from bayescale.inference.transforms import Reciprocal, Softplus
+from bayescale.inference.transforms import Softplus
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
 from bayescale.noise import log_likelihood
@@ -28,9 +29,7 @@ __all__ = ["Density", "Table", "pad"]
 # softplus, the identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
 # As far as the floor is known the ridge is as thin as the noise, and a bend in it is felt from further away.
-LOW_BEND = 1.0 / 32.0
-# What every law calls the loss that no run goes below.
-FLOOR = "E"
+LOW_BEND = 1.0 / 64.0
 # What a coordinate of each of these roles is an offset from depends on the parameters of the roles before it.
 ORDER = ("", "term", "floor")
 FINE = 4096
@@ -131,10 +130,8 @@ class Density:
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
 
     def _role(self, name: str) -> str:
-        """How a parameter is sampled: ``1/x``, ``floor`` or ``term`` of the typical run, ``linear``, or as it is."""
+        """How a parameter is sampled: ``floor`` or ``term`` of the typical run, ``linear``, or as it is."""
         law, support = self.model.law, self.model.scalars[name].distribution().support
-        if name in law.reciprocal:
-            return "1/x"
         if name in law.linear and "run" in self.anchors and support is constraints.positive:
             return "floor" if name == FLOOR else "term"
         return "linear" if name in law.linear or name in self._floored else ""
@@ -145,7 +142,8 @@ class Density:
         if role not in ORDER[1:]:
             return 0.0
         # a floor over nothing, and one unit of each term over no floor and no other term
-        zero = self._pinned | dict(theta) | ({FLOOR: 0.0} if role == "floor" else dict.fromkeys(law.linear, 0.0))
+        known = self._pinned | dict(theta) | self.anchors.get("held", {})
+        zero = known | ({FLOOR: 0.0} if role == "floor" else dict.fromkeys(law.linear, 0.0))
 
         def loss(units: Mapping[str, Any]) -> Any:
             at = zero | dict(units)
@@ -164,8 +162,6 @@ class Density:
     def _block(self, names: tuple[str, ...], priors: list[Prior], role: str) -> _Block:
         distribution = priors[0].together(priors)
         positive, transform = distribution.support is constraints.positive, biject_to(distribution.support)
-        if role == "1/x" and positive:
-            transform = Reciprocal(BEND / np.array([prior.median for prior in priors]))
         if role in ("floor", "linear") and (positive or set(names) <= self._floored):
             bend = LOW_BEND if role == "floor" else BEND
             transform = Softplus(bend * np.array([prior.median for prior in priors]))

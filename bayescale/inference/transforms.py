@@ -8,7 +8,7 @@ from numpyro.distributions import constraints, transforms
 
 from bayescale._float64 import jax, jnp
 
-__all__ = ["Reciprocal", "Softplus"]
+__all__ = ["Softplus"]
 
 
 class Softplus(transforms.ParameterFreeTransform):
@@ -28,22 +28,3 @@ class Softplus(transforms.ParameterFreeTransform):
 
     def log_abs_det_jacobian(self, z: Any, value: Any, intermediates: Any = None) -> Any:
         return -jax.nn.softplus(-z / self.bend)
-
-
-class Reciprocal(transforms.ParameterFreeTransform):
-    """One over `Softplus`: onto the positive numbers, falling; 1/x is linear well above the bend."""
-
-    domain = constraints.real
-    codomain = constraints.positive
-
-    def __init__(self, bend: Any) -> None:
-        self.inner = Softplus(bend)
-
-    def __call__(self, z: Any) -> Any:
-        return 1.0 / self.inner(z)
-
-    def _inverse(self, value: Any) -> Any:
-        return self.inner._inverse(1.0 / value)
-
-    def log_abs_det_jacobian(self, z: Any, value: Any, intermediates: Any = None) -> Any:
-        return self.inner.log_abs_det_jacobian(z, None) + 2.0 * jnp.log(value)

@@ -45,8 +45,6 @@ class Law(ABC):
     linear, powers : tuple of str, mapping of str to str
         Parameters in which the loss is linear and homogeneous once the others are fixed (E, a and b of Chinchilla); the
         exponents of those that have one of their own.
-    reciprocal : tuple of str
-        Exponents sampled by 1/x, in which the ridge of constant slope ``a alpha`` is straight.
     fitted_by : tuple of str
         The procedures that alone can give this law; empty where any can.
     falls_in : tuple of str or None
@@ -67,7 +65,6 @@ class Law(ABC):
     N_convention: ClassVar[str] = "as in the table"
     linear: ClassVar[tuple[str, ...]] = ()
     powers: ClassVar[Mapping[str, str]] = {}
-    reciprocal: ClassVar[tuple[str, ...]] = ()
     fitted_by: ClassVar[tuple[str, ...]] = ()
     falls_in: ClassVar[tuple[str, ...] | None] = None
     rises_in: ClassVar[tuple[str, ...]] = ()
@@ -97,7 +94,7 @@ class Law(ABC):
                 f"{cls.__name__}.priors must name exactly the keyword-only arguments of loss(): "
                 f"priors {sorted(priors)}, parameters {sorted(cls.parameters)}"
             )
-        named = (*cls.linear, *cls.reciprocal, *cls.powers, *cls.powers.values())
+        named = (*cls.linear, *cls.powers, *cls.powers.values())
         if not set(named) <= set(cls.parameters):
             raise TypeError(f"{cls.__name__}.linear names {named}, but the parameters are {cls.parameters}")
         if not set(cls.falls_in or ()) <= set(cls.inputs):

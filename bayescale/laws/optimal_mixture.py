@@ -74,7 +74,6 @@ class OptimalMixture(MixtureLaw):
     spreads = {"w": "LogNormal(log(0.8), 0.5)", "gamma": "LogNormal(log(0.15), 0.5)"}
     ratios = ("w",)
     linear = ("E", "m", "a", "b")
-    reciprocal = ("alpha", "beta")
     falls_in = ("N", "D")
     may_be_zero = ("h",)
     either_way = ("h",)

@@ -65,7 +65,6 @@ class OptimalMixtureJoint(MixtureLaw):
     spreads = OptimalMixture.spreads | dict.fromkeys(("u", "v"), "LogNormal(log(0.3), 0.5)")
     ratios = ("w", "u", "v")
     linear = ("E", "m", "a", "b")
-    reciprocal = ("alpha", "beta")
     falls_in = ("N", "D")
     may_be_zero = ("h",)
     either_way = ("h",)
