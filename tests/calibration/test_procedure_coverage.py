@@ -20,7 +20,7 @@ TRUTH = {"E": 1.8, "a": 0.36, "b": 0.34, "alpha": 0.35, "beta": 0.37}
 TABLES, REPLICATES, SD = 40, 200, 0.004
 BOOTSTRAPS = ("envelope", "huber", "isoflop", "least-squares", "vpnls")
 LEARNERS = {
-    "nuts": Request(procedures="nuts"),
+    "nuts": Request(procedures=("nuts",)),
     "prior set": Request(prior_set="public"),
     "auto": Request(law="auto"),
 }
