@@ -21,7 +21,7 @@ from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.grouped_mode import find_grouped_mode
 from bayescale.inference.importance import Importance, importance
 from bayescale.inference.mode import Modes, find_modes
-from bayescale.inference.sampler import MANY, Kernel, Sampler
+from bayescale.inference.sampler import MANY, SHORT_TREE, Kernel, Sampler
 from bayescale.inference.steps import stats_of, thinned
 from bayescale.model import Model
 
@@ -29,12 +29,15 @@ __all__ = ["Samples", "sample"]
 
 Progress = Callable[[str, int, int], None]
 
-CHUNK = 50
+# Steps between two looks at the keyboard: more of them where trajectories are short and the table is not long.
+CHUNK, SHORT_CHUNK = 50, 150
 SCREENED = 512
 # Up to this many rows one useless step is cheaper than waiting for the compiler.
 AHEAD = 1 << 15
 # The draws of the last, careful try are thinned.
 THIN = 3
+# What has been compiled ahead in this process: model, sampler and shapes of the table.
+_AHEAD: set[Any] = set()
 
 
 class Samples(NamedTuple):
@@ -113,8 +116,12 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
     """Compile the sampler on another core while the mode is being looked for.
 
     Calls it once at positions that are not numbers; what it returns is thrown away, what it compiled is kept. What goes
-    wrong there goes wrong in the open a moment later.
+    wrong there goes wrong in the open a moment later. Nothing to do where an equal model has been here before.
     """
+    asked = (model, sampler, *(np.shape(leaf) for leaf in jax.tree.leaves(tables)))
+    if asked in _AHEAD:
+        yield
+        return
     law, dim, chains, kernel = density.n_law, density.dim, sampler.chains, sampler.ladder(density.dim)[0]
     noise = dim - law
     shapes = ((dim,), (noise, noise), (law, noise), (law, law), (law,), (noise,), (dim,), (dim, dim))
@@ -123,7 +130,7 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
 
     def call() -> None:
         states = compiled.start_chains(kernel, frames, nowhere, nowhere[..., 0], nowhere, np.zeros((1, chains)))
-        chance = _chances(kernel, np.random.default_rng(0), chains, dim)
+        chance = _chances(kernel, np.random.default_rng(0), chains, dim, _chunk(kernel, tables))
         compiled.step_chains(model, kernel, _devices(chains), tables, frames, states, chance)
 
     compiled.trace_density(model, tables)
@@ -131,12 +138,18 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
         if tables.weight.shape[1] <= AHEAD:
             pool.submit(call)
         yield
+    _AHEAD.add(asked)
 
 
-def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: int) -> Any:
-    """Random numbers of the next CHUNK steps of every chain of the one table."""
+def _chunk(kernel: Kernel, tables: Table) -> int:
+    short = kernel.max_tree_depth <= SHORT_TREE and tables.weight.shape[1] <= AHEAD
+    return SHORT_CHUNK if short else CHUNK
+
+
+def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: int, steps: int) -> Any:
+    """Random numbers of the next steps of every chain of the one table."""
     chances = adaptive.chances if kernel.dense else trajectory.chances
-    return chances(generator, (1, chains, CHUNK), dim, kernel)
+    return chances(generator, (1, chains, steps), dim, kernel)
 
 
 def _devices(chains: int) -> int:
@@ -171,21 +184,21 @@ class _Task(NamedTuple):
 
 
 def _run(task: _Task, attempt: int, frame: Frame, z: np.ndarray) -> _Chains:
-    """Warm up and draw from chains at ``z``, CHUNK steps at a time; an interrupt between chunks keeps what there is."""
+    """Warm up and draw from chains at ``z`` (chain, dim), by chunks; an interrupt between them keeps what there is."""
     model, sampler, kernel = task.model, task.sampler, task.sampler.ladder(z.shape[-1])[attempt]
     generator = np.random.default_rng([task.seed, attempt])
     states = _begin(model, kernel, task.tables, frame, z, task.seed)
     thin = THIN if kernel.dense else 1
-    total = kernel.warmup + thin * sampler.draws
+    total, chunk = kernel.warmup + thin * sampler.draws, _chunk(kernel, task.tables)
     frames, devices = _one(frame), _devices(sampler.chains)
     chunks: list[dict[str, np.ndarray]] = []
     done, interrupted = 0, False
     try:
         while done < total:
-            chance = _chances(kernel, generator, *z.shape)
+            chance = _chances(kernel, generator, len(z), z.shape[-1], chunk)
             states, steps = compiled.step_chains(model, kernel, devices, task.tables, frames, states, chance)
             chunks.append(jax.device_get(steps))
-            done += CHUNK
+            done += chunk
             if task.progress is not None:
                 task.progress(LABELS[min(attempt, len(LABELS) - 1)], min(done, total), total)
     except KeyboardInterrupt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bayescale.errors import FitError
 
-__all__ = ["MANY", "Kernel", "Sampler"]
+__all__ = ["MANY", "SHORT_TREE", "Kernel", "Sampler"]
 
 # The first try: three leapfrog steps a draw, tuned to the acceptance at which they go furthest.
 SHORT_WARMUP, SHORT_TARGET, SHORT_TREE = 50, 0.65, 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -22,6 +22,14 @@ from bayescale.noise import Noise
 from bayescale.runs import Runs
 
 QUICK = Sampler(draws=100, fallback=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_chunks() -> Iterator[None]:
+    """Short fits are over in one chunk; these are interrupted between several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "SHORT_CHUNK", sampling.CHUNK)
+        yield
 
 
 @pytest.fixture(scope="module")
