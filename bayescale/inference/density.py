@@ -20,7 +20,7 @@ from bayescale.model import Model
 from bayescale.noise import log_likelihood
 from bayescale.prior import Prior
 
-__all__ = ["Density", "Table", "pad"]
+__all__ = ["BLOCK", "Density", "Table", "pad"]
 
 # A law is a sum of contributions to the loss, so one of its posterior ridges (a higher floor against smaller terms) is
 # a straight line in the contributions themselves, and another (a larger term against a smaller exponent) is one in
@@ -271,7 +271,8 @@ class Density:
         if rows <= BLOCK or self.pools.dim:
             return jax.value_and_grad(self.potential)(z)
         length = math.gcd(rows, BLOCK)
-        blocks = jax.tree.map(lambda values: values.reshape(-1, length, *values.shape[1:]), self.table)
+        runs = self.table._replace(anchors={})
+        blocks = jax.tree.map(lambda values: values.reshape(-1, length, *values.shape[1:]), runs)
         potential = jax.value_and_grad(lambda z, block: -self._likelihood(self.constrain(z), block))
 
         def add(total: Any, block: Table) -> tuple[Any, None]:

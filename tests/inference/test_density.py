@@ -11,7 +11,7 @@ from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax
 from bayescale.inference.anchors import anchors_of
-from bayescale.inference.density import Density, Table, pad
+from bayescale.inference.density import BLOCK, Density, Table, pad
 from bayescale.laws import get, names
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.power_n import PowerN
@@ -92,6 +92,19 @@ def test_it_is_the_numpyro_programs(model: Model, anchored: bool, simulate: Call
         np.testing.assert_allclose(back, z, rtol=1e-9, atol=1e-9)
     # sums of a few hundred terms of order one in double precision
     np.testing.assert_allclose(found, by_hand, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [BLOCK + 4, 3 * BLOCK])
+def test_a_long_table_is_read_block_by_block(size: int, simulate: Callable[..., Runs]) -> None:
+    model = Model(Chinchilla())
+    density = Density(model, table_of(model, simulate(size=size)))
+    assert density.anchors["run"]
+    whole = jax.jit(jax.value_and_grad(density.potential))
+    for z in np.random.default_rng(1).normal(0.0, 0.5, (2, density.dim)):
+        value, gradient = density.measure(z)
+        expected, slope = whole(z)
+        assert float(value) == pytest.approx(float(expected), rel=1e-11)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9 * np.abs(slope).max())
 
 
 def test_the_prior_part_is_what_is_left_without_runs(simulate: Callable[..., Runs]) -> None:
