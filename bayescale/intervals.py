@@ -37,5 +37,9 @@ def interval(draws: Any) -> dict[str, float | None]:
     """As `quantiles`, with ``mean`` and ``sd`` in front (None for a point estimate)."""
     flat = np.asarray(draws, dtype=np.float64).ravel()
     several = flat.size > 1
-    moments = {"mean": float(flat.mean()) if several else None, "sd": float(flat.std(ddof=1)) if several else None}
-    return moments | quantiles(flat)
+    if not several:
+        return {"mean": None, "sd": None} | quantiles(flat)
+    mean = float(flat.mean())
+    # a draw beyond all numbers has no distance from a mean that is beyond them too
+    sd = float("inf") if np.isinf(mean) else float(flat.std(ddof=1))
+    return {"mean": mean, "sd": sd} | quantiles(flat)

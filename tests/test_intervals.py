@@ -42,3 +42,10 @@ def test_a_point_has_a_median_and_nothing_else(point: object) -> None:
     assert found.pop("median") == 2.5
     assert list(found) == ["mean", "sd", "q05", "q25", "q75", "q95"]
     assert set(found.values()) == {None}
+
+
+def test_a_draw_beyond_all_numbers_leaves_the_quantiles() -> None:
+    found = interval([*np.arange(1.0, 100.0), np.inf])
+    assert found["mean"] == found["sd"] == np.inf
+    assert found["median"] == 50.5
+    assert found["q95"] == pytest.approx(95.05)

@@ -95,12 +95,14 @@ class Kappa(Law):
     def derived(self, *, R: Any, M: Any, N_exponent: Any, gamma: Any, kappa: Any, **_: Any) -> dict[str, Any]:
         alpha, beta = self._inner(N_exponent, gamma, kappa)
         N_usual, D_usual, off = self._usual(M)
-        scale = R ** (1.0 / kappa)
+        # by logarithms: where kappa is small one factor is zero and another beyond all numbers
+        log_scale = jnp.log(R) / kappa
+        log_N, log_D = jnp.log(N_usual) - 0.5 * jnp.log(off), jnp.log(D_usual) + 0.5 * jnp.log(off)
         return {
             "alpha": alpha,
             "beta": beta,
-            "A": scale * N_exponent * (N_usual * off**-0.5) ** alpha,
-            "B": scale * (1.0 - N_exponent) * (D_usual * off**0.5) ** beta,
+            "A": jnp.exp(log_scale + jnp.log(N_exponent) + alpha * log_N),
+            "B": jnp.exp(log_scale + jnp.log1p(-N_exponent) + beta * log_D),
             "D_exponent": 1.0 - N_exponent,
         }
 

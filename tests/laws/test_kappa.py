@@ -91,3 +91,9 @@ def test_runs_on_the_frontier_leave_kappa_to_its_prior() -> None:
     on_path = fit(Runs.from_arrays(N=N, D=D, loss=loss), "kappa", noise="normal", draws=250, fallback=False)
     assert not on_path.diagnostics.ok
     assert any("kappa" in warning and "prior" in warning for warning in on_path.diagnostics.warnings)
+
+
+def test_the_published_constants_of_a_small_kappa_are_numbers() -> None:
+    # R^(1/kappa) is below all numbers here, and what it is multiplied with above them
+    small = Kappa().derived(R=0.4, M=20.0, N_exponent=0.5, gamma=0.17, kappa=0.0011)
+    assert not any(np.isnan(value) for value in small.values())
