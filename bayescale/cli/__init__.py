@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        print(f"bayescale {arguments.command}: the answer cannot be written: {error}", file=sys.stderr)
+        print(f"bayescale {arguments.command}: a file cannot be read or written: {error}", file=sys.stderr)
         return 2
 
 

@@ -106,7 +106,7 @@ def test_a_full_disk() -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert done.stderr == "bayescale laws: the answer cannot be written: [Errno 28] No space left on device\n"
+    assert done.stderr == "bayescale laws: a file cannot be read or written: [Errno 28] No space left on device\n"
 
 
 class TestCompilationCache:
