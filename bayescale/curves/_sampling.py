@@ -12,8 +12,8 @@ from bayescale.curves._posterior import Posterior
 
 __all__ = ["Draws", "draw"]
 
-PROPOSED = 256
-ROUNDS = 2
+PROPOSED = 1024
+ROUNDS = 3
 DOF = 5.0
 # shares of the piece that has the moments of the last round, and of the modes
 ADAPTED = 0.6
@@ -63,6 +63,8 @@ def draw(posterior: Posterior, curves: int, kept: int, generator: np.random.Gene
         if remaining:
             pieces = _adapted(pieces, z, log_ratio, first=remaining == ROUNDS)
     weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
+    # truncated (Ionides 2008, doi:10.1198/106186008X320456): a single draw far out would otherwise stand for all
+    weights = np.minimum(weights, np.sqrt(PROPOSED) * weights.mean(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     log_evidence = logsumexp(log_ratio, axis=1) - np.log(PROPOSED)
     places = (np.arange(kept) + generator.random((curves, 1))) / kept
