@@ -29,7 +29,8 @@ __all__ = ["Samples", "sample"]
 
 Progress = Callable[[str, int, int], None]
 
-# Steps between two looks at the keyboard: more of them where trajectories are short and the table is not long.
+# Steps between two looks at the keyboard, and several times as many where trajectories are short and the table is not
+# long.
 CHUNK, SHORT_CHUNK = 50, 150
 SCREENED = 512
 # Up to this many rows one useless step is cheaper than waiting for the compiler.
@@ -147,9 +148,10 @@ def _chunk(kernel: Kernel, tables: Table) -> int:
 
 
 def _chances(kernel: Kernel, generator: np.random.Generator, chains: int, dim: int, steps: int) -> Any:
-    """Random numbers of the next steps of every chain of the one table."""
+    """Random numbers of the next steps of every chain of the one table; the same, whatever the size of the chunks."""
     chances = adaptive.chances if kernel.dense else trajectory.chances
-    return chances(generator, (1, chains, steps), dim, kernel)
+    parts = [chances(generator, (1, chains, CHUNK), dim, kernel) for _ in range(steps // CHUNK)]
+    return jax.tree.map(lambda *arrays: np.concatenate(arrays, axis=2), *parts) if len(parts) > 1 else parts[0]
 
 
 def _devices(chains: int) -> int:
