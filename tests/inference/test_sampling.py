@@ -284,3 +284,12 @@ def test_thinning_loses_no_divergence() -> None:
     assert steps["energy"].tolist() == theta["E"].tolist()
     # the seventh step belongs to no whole group
     assert steps["diverging"].tolist() == [[True, False], [False, True]]
+
+
+def test_random_numbers_do_not_depend_on_the_size_of_chunks() -> None:
+    kernel = Sampler().kernels[0]
+    one, other = np.random.default_rng(0), np.random.default_rng(0)
+    whole = sampling._chances(kernel, one, 4, 7, 150)
+    parts = [sampling._chances(kernel, other, 4, 7, 50) for _ in range(3)]
+    for place, values in enumerate(whole):
+        np.testing.assert_array_equal(values, np.concatenate([part[place] for part in parts], axis=2))
