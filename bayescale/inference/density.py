@@ -29,7 +29,9 @@ __all__ = ["BLOCK", "Density", "Table", "pad"]
 # softplus, the identity above a bend and a logarithm below it; the bend sits at this fraction of the prior median.
 BEND = 1.0 / 8.0
 # As far as the floor is known the ridge is as thin as the noise, and a bend in it is felt from further away.
-LOW_BEND = 1.0 / 64.0
+LOW_BEND = 1.0 / 32.0
+# With groups a floor is known less well than the loss of the typical run by more, and reaches further down.
+GROUPED_LOW_BEND = 1.0 / 64.0
 # What a coordinate of each of these roles is an offset from depends on the parameters of the roles before it.
 ORDER = ("", "term", "floor")
 FINE = 4096
@@ -163,7 +165,8 @@ class Density:
         distribution = priors[0].together(priors)
         positive, transform = distribution.support is constraints.positive, biject_to(distribution.support)
         if role in ("floor", "linear") and (positive or set(names) <= self._floored):
-            bend = LOW_BEND if role == "floor" else BEND
+            low = GROUPED_LOW_BEND if self.model.pools else LOW_BEND
+            bend = low if role == "floor" else BEND
             transform = Softplus(bend * np.array([prior.median for prior in priors]))
         return _Block(names, distribution, transform, role)
 
