@@ -112,8 +112,11 @@ def _from_parquet(data: bytes, source: str) -> RawTable:
     except ImportError:
         raise RunsError(f"{source} is Parquet, and reading it takes pyarrow: pip install pyarrow") from None
     try:
+        table = parquet.read_table(io.BytesIO(data))
+        # text that is none would show only when a cell is read
+        table.validate(full=True)
         # Metadata would bring an index back and hide its column; the columns alone are the table.
-        frame = parquet.read_table(io.BytesIO(data)).to_pandas(ignore_metadata=True)
+        frame = table.to_pandas(ignore_metadata=True)
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise RunsError(f"{source} is a damaged Parquet file: {why}") from None

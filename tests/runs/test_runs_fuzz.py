@@ -120,3 +120,13 @@ def _mutated(data: bytes, drop_bad: bool, tmp_path_factory: pytest.TempPathFacto
     path: Path = tmp_path_factory.getbasetemp() / "fuzz.csv"
     path.write_bytes(data)
     _read_or_refused(path, None, drop_bad)
+
+
+def test_text_that_is_no_text_in_a_parquet_file(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "bad.parquet"
+    table = pyarrow.table({"N": ["70M", "160M"], "D": ["1B", "2B"], "loss": [3.0, 2.8]})
+    parquet.write_table(table, path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"70M", b"7\x80M"))
+    with pytest.raises(RunsError, match="damaged Parquet file"):
+        Runs.read(path)
