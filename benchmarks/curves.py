@@ -1,12 +1,11 @@
 """Forecasts of a table of curves, cross-fitted by family, and how each law does alone.
 
-    python -m benchmarks.curves TASKS.csv.gz --families TASKS_WITH_FAMILIES.csv
-    python -m benchmarks.curves TASKS_WITH_FAMILIES.csv --family family
+    python -m benchmarks.curve_families CURVES.csv.gz TASKS.csv
+    python -m benchmarks.curves TASKS.csv --family family
 
 TASKS is what `bayescale curves` takes, with the known y of the targets in it. Prints, for each group, the root mean
 squared log error of the posterior median of each law with its discrepancy, and of the mixture cross-fitted by family;
 its log density and the coverage of its bands, averaged over tasks; and the seconds.
-``--families`` writes the table of the 324 public curves with their families, and does nothing else.
 ``--bare`` leaves the discrepancy and the mixture out: each law with the noise of points alone, as it is fitted to be
 compared with least squares.
 """
@@ -32,25 +31,6 @@ BARE = replace(Discrepancy(), slope=(NOTHING, 0.05), shared=(NOTHING, 0.05), sta
 
 
 LEVELS = {50: ("q250", "q750"), 80: ("q100", "q900"), 90: ("q050", "q950"), 95: ("q025", "q975"), 99: ("q005", "q995")}
-# Curves of the ColPret group by the beginning of their names; three corpora are of one study
-MODELS = ("GPT-3", "GPT2", "OLMo", "OPT", "pile-t5", "pythia", "redPajama")
-CORPORA = ("c4_original", "rpj", "rw_original")
-
-
-def family_of(group: str, task: str) -> str:
-    """What a public curve shares a design with: curves of one family say something of each other."""
-    if group == "LM" or task.startswith("lambda"):
-        return "LM-lambda"
-    if group == "IC":
-        return f"IC-{task.split('|')[1].split('_')[0]}"
-    if group == "Nano":
-        return f"Nano-{task.rstrip('0123456789')}"
-    if group == "DD":
-        return "DD-cifar" if "cifar" in task else "DD-df" if task.startswith("df") else "DD-translation"
-    if group == "ColPret":
-        named = [name for name in MODELS if task.startswith(name)]
-        return f"CP-{named[0]}" if named else "CP-gadre" if task.startswith(CORPORA) else "CP-other"
-    return group
 
 
 def laws_alone(tasks: list, discrepancy: Discrepancy, seed: int) -> pd.DataFrame:
@@ -86,15 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tasks")
     parser.add_argument("--family")
-    parser.add_argument("--families", metavar="OUT", help="write the public table with a column of families here")
     parser.add_argument("--bare", action="store_true", help="laws with the noise of points alone")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    if arguments.families:
-        table = pd.read_csv(arguments.tasks)
-        family = [family_of(group, task) for group, task in zip(table["group"], table["task"], strict=True)]
-        table.assign(family=family).to_csv(arguments.families, index=False)
-        return
     use_compilation_cache()
     tasks = read_tasks(arguments.tasks, arguments.family)
     if arguments.bare:

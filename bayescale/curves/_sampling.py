@@ -62,10 +62,7 @@ def draw(posterior: Posterior, curves: int, kept: int, generator: np.random.Gene
         log_ratio = -potential - 0.5 * posterior.size * np.log(2.0 * np.pi) - _log_proposal(pieces, z)
         if remaining:
             pieces = _adapted(pieces, z, log_ratio, first=remaining == ROUNDS)
-    weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
-    # truncated (Ionides 2008, doi:10.1198/106186008X320456): a single draw far out would otherwise stand for all
-    weights = np.minimum(weights, np.sqrt(PROPOSED) * weights.mean(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights = _truncated(log_ratio)
     log_evidence = logsumexp(log_ratio, axis=1) - np.log(PROPOSED)
     places = (np.arange(kept) + generator.random((curves, 1))) / kept
     cumulative = np.cumsum(weights, axis=1)
@@ -98,6 +95,16 @@ def _log_proposal(pieces: Peaks, z: np.ndarray) -> np.ndarray:
         parts.append((pieces.log_share[:, k] - log_volume)[:, None] + kernel)
     constant = gammaln((DOF + size) / 2.0) - gammaln(DOF / 2.0) - 0.5 * size * np.log(DOF * np.pi)
     return logsumexp(parts, axis=0) + constant
+
+
+def _truncated(log_ratio: np.ndarray) -> np.ndarray:
+    """Weights (curve, proposal) that add up to 1, so that a draw far out counts for less (Ionides 2008).
+
+    No weight is more than the root of their number times their mean, doi:10.1198/106186008X320456.
+    """
+    weights = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
+    weights = np.minimum(weights, np.sqrt(weights.shape[1]) * weights.mean(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _flattened(log_ratio: np.ndarray) -> np.ndarray:

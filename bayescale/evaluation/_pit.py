@@ -21,7 +21,7 @@ def uniformity(points: pd.DataFrame, seed: int = 0) -> dict[str, Any] | None:
     Points of one fold share the fit, and so its error: a test of all points together would take one bad fit for many.
     One point is drawn from each fold instead, 200 times, and each draw is tested (the pointwise order test with Cauchy
     combination of ArviZ). Twice the median of p-values is a p-value, however they depend on each other; their minimum
-    is none: it is below .01 for most forecasters that are calibrated. Folds of one data set share their test runs all
+    is none: it is often below .01 for forecasters that are calibrated. Folds of one data set share their test runs all
     the same.
 
     Parameters

@@ -30,7 +30,7 @@ __all__ = ["BLOCK", "Density", "Table", "pad"]
 BEND = 1.0 / 8.0
 # As far as the floor is known the ridge is as thin as the noise, and a bend in it is felt from further away.
 LOW_BEND = 1.0 / 32.0
-# With groups a floor is known less well than the loss of the typical run by more, and reaches further down.
+# Where a law has a term for each mixture the floor is hardly told from it, and comes closer to zero.
 GROUPED_LOW_BEND = 1.0 / 64.0
 # What a coordinate of each of these roles is an offset from depends on the parameters of the roles before it.
 ORDER = ("", "term", "floor")

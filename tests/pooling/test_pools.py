@@ -153,6 +153,22 @@ def test_a_floor_that_is_almost_zero_is_sampled_itself(with_seeds: Runs, lowest:
     assert (float(moved) == pytest.approx(float(theta["E"][0]))) == (lowest < 0.1)
 
 
+def test_a_floor_without_groups_is_sampled_by_the_loss_of_the_typical_run(with_seeds: Runs) -> None:
+    model = MODELS["one"].on(with_seeds)
+    anchors = anchors_of(model, model.data(with_seeds))
+    density = Density(model, None, anchors)
+    theta = {"E": 1.8, "a": 0.4, "b": 0.3, "beta": 0.35, "sigma": 0.01, "alpha_level": 0.3, "alpha_spread": 0.1}
+    theta |= {"alpha": np.full(len(model.groups_of["alpha"]), 0.5)}
+    z = dict(zip(density.names, np.asarray(density.unconstrain(theta)), strict=True))
+    # whatever the groups' exponents are, the coordinate stands where they are held
+    held = {"alpha": anchors["held"]["alpha"]} | {name: theta[name] for name in ("E", "a", "b", "beta")}
+    loss = float(model.law.loss(*(anchors["run"][name] for name in model.law.inputs), **held))
+    # the floor is over sixty bends above zero
+    assert z["E"] == pytest.approx(loss, rel=1e-12)
+    # a floor with groups has a coordinate of its own
+    assert "run" not in anchors_of(MODELS["floor"].on(with_seeds), model.data(with_seeds))
+
+
 def test_a_table_decides_the_groups() -> None:
     with pytest.raises(ValueError, match="has not been settled on a table"):
         _ = Density(MODELS["one"], None).dim
