@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayescale import Runs
-from bayescale.inference.compiled import TRACES
+from bayescale.inference.program import TRACES
 from benchmarks import ours, pymc_nutpie
 from benchmarks.measured import Measured
 from benchmarks.pymc_model import compile_model

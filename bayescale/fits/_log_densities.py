@@ -12,6 +12,7 @@ import xarray as xr
 from bayescale._float64 import jax, jnp
 from bayescale.errors import FitError
 from bayescale.inference.density import Table, pad
+from bayescale.inference.program import program
 from bayescale.model import Model
 from bayescale.noise import log_likelihood
 from bayescale.prior import Prior
@@ -101,7 +102,7 @@ def totals(fit: Fit, keep: np.ndarray) -> dict[str, np.ndarray]:
     return {"prior": np.asarray(prior), "likelihood": np.asarray(likelihood)}
 
 
-@partial(jax.jit, static_argnames=("model",))
+@program(1)
 def _totals(model: Model, theta: Mapping[str, Any], table: Table) -> tuple[Any, Any]:
     free = {name: each for name, each in model.scalars.items() if not each.fixed}
     prior = sum(_log_prior(each, theta[name]) for name, each in free.items())

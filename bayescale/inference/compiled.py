@@ -1,12 +1,10 @@
-"""The functions that are compiled: each once for a model, a kernel and a padded table size, and counted.
+"""The functions that are compiled: each once for a model, a kernel and a padded table size.
 
 Everything here takes several tables at a time, the first axis of its arrays; one fit is one table.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +13,12 @@ from bayescale._float64 import jax, jnp
 from bayescale.inference import adaptive, trajectory
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, pull_back, to_z
+from bayescale.inference.program import program
 from bayescale.inference.sampler import Kernel
 from bayescale.model import Model
 
-__all__ = ["BATCH", "TRACES", "constrain", "evaluate", "start_chains", "step_chains", "trace_density", "unconstrain"]
+__all__ = ["BATCH", "constrain", "evaluate", "start_chains", "step_chains", "trace_density", "unconstrain"]
 
-# How often each function below has been traced. A second fit of an equal model to a table of similar size must leave
-# this unchanged; the tests hold that.
-TRACES: Counter[str] = Counter()
 BATCH = 256
 # Points that are measured side by side; one after the other above LONG_TABLE rows (padded), to spare memory.
 TOGETHER = 4
@@ -35,9 +31,8 @@ def trace_density(model: Model, tables: Table) -> None:
     jax.eval_shape(density.measure, jax.ShapeDtypeStruct((density.dim,), float))
 
 
-@partial(jax.jit, static_argnames=("model",))
+@program(1)
 def _evaluate(model: Model, tables: Table, z: Any, count: Any) -> tuple[Any, Any]:
-    TRACES["evaluate"] += 1
     together = TOGETHER if tables.weight.shape[1] <= LONG_TABLE else 1
 
     def measure(block: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -67,9 +62,8 @@ def evaluate(model: Model, tables: Table, z: np.ndarray) -> tuple[np.ndarray, np
     return values, gradients
 
 
-@partial(jax.jit, static_argnames=("model",))
+@program(1)
 def _constrain(model: Model, z: Any, anchors: dict[str, Any]) -> dict[str, Any]:
-    TRACES["constrain"] += 1
     return jax.vmap(Density(model, None, anchors).constrain)(z)
 
 
@@ -82,20 +76,18 @@ def constrain(model: Model, z: np.ndarray, anchors: dict[str, Any] | None = None
     return {name: values.reshape(*z.shape[:-1], *values.shape[1:]) for name, values in joined.items()}
 
 
-@partial(jax.jit, static_argnames=("model",))
+@program(1)
 def unconstrain(model: Model, theta: dict[str, Any], anchors: dict[str, Any] | None = None) -> Any:
     """Flat vectors (point, dim) of parameters on their own scale, each (point,) or (point, group)."""
-    TRACES["unconstrain"] += 1
     return jax.vmap(Density(model, None, anchors or {}).unconstrain)(theta)
 
 
-@partial(jax.jit, static_argnames=("kernel",))
+@program(1, (trajectory.State,))
 def start_chains(kernel: Kernel, frames: Frame, x: Any, potentials: Any, gradients: Any, keys: Any) -> Any:
     """First states of the chains at whitened ``x`` (table, chain, dim).
 
     ``potentials`` and ``gradients`` are those on the unconstrained scale, `keys` one PRNG key a chain.
     """
-    TRACES["start_chains"] += 1
     begin = adaptive.begin if kernel.dense else trajectory.begin
 
     def one(frame: Frame, x: Any, potential: Any, gradient: Any, key: Any) -> Any:
@@ -104,7 +96,7 @@ def start_chains(kernel: Kernel, frames: Frame, x: Any, potentials: Any, gradien
     return jax.vmap(jax.vmap(one, in_axes=(None, 0, 0, 0, 0)))(frames, x, potentials, gradients, keys)
 
 
-@partial(jax.jit, static_argnames=("model", "kernel", "devices"))
+@program(3, (trajectory.State,))
 def step_chains(
     model: Model, kernel: Kernel, devices: int, tables: Table, frames: Frame, states: Any, chance: Any
 ) -> tuple[Any, dict[str, Any]]:
@@ -115,7 +107,6 @@ def step_chains(
     states, steps
         New states; what was measured and the whitened ``position``, leading dimensions (table, chain, step).
     """
-    TRACES["step_chains"] += 1
     advance = adaptive.advance if kernel.dense else trajectory.advance
 
     def of_table(table: Table, frame: Frame, states: Any, chance: Any) -> tuple[Any, dict[str, Any]]:

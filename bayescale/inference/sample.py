@@ -21,6 +21,7 @@ from bayescale.inference.frame import Frame, adapted, to_whitened, to_z
 from bayescale.inference.grouped_mode import find_grouped_mode
 from bayescale.inference.importance import Importance, importance
 from bayescale.inference.mode import Modes, find_modes
+from bayescale.inference.program import kept_in
 from bayescale.inference.sampler import MANY, SHORT_TREE, Kernel, Sampler
 from bayescale.inference.steps import stats_of, thinned
 from bayescale.model import Model
@@ -134,7 +135,8 @@ def _compiling_ahead(model: Model, tables: Table, density: Density, sampler: Sam
         chance = _chances(kernel, np.random.default_rng(0), chains, dim, _chunk(kernel, tables))
         compiled.step_chains(model, kernel, _devices(chains), tables, frames, states, chance)
 
-    compiled.trace_density(model, tables)
+    if kept_in() is None:  # what is kept takes turns with tracing
+        compiled.trace_density(model, tables)
     with ThreadPoolExecutor(max_workers=1) as pool:
         if tables.weight.shape[1] <= AHEAD:
             pool.submit(call)

@@ -10,9 +10,9 @@ import pytest
 from bayescale._float64 import jax
 from bayescale.errors import FitError
 from bayescale.inference import sample as sampling
-from bayescale.inference.compiled import TRACES
 from bayescale.inference.convergence import convergence
 from bayescale.inference.density import Table
+from bayescale.inference.program import TRACES
 from bayescale.inference.sample import Samples, sample
 from bayescale.inference.sampler import Sampler
 from bayescale.inference.steps import thinned

@@ -12,7 +12,7 @@ import pytest
 from bayescale.discrepancy import Discrepancy, Ladder
 from bayescale.errors import FitError
 from bayescale.fits import Fit
-from bayescale.inference import compiled
+from bayescale.inference.program import TRACES
 from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
 from bayescale.laws.chinchilla import Chinchilla
@@ -144,10 +144,10 @@ def test_the_file_keeps_the_ladder(made: Fit, tmp_path: Path) -> None:
 
 def test_tables_at_other_scales_share_compiled_code(made: Fit) -> None:
     """A table whose runs are a hundred times smaller stands at another reference run, and costs no new trace."""
-    before = dict(compiled.TRACES)
+    before = dict(TRACES)
     small = ladder(scale=0.1)
     fitted = NUTS(model(small), SAMPLER).fit(small, seed=1)
-    assert dict(compiled.TRACES) == before
+    assert dict(TRACES) == before
     # the same runs in other units: the same posterior, within four Monte Carlo errors of two means
     ours, theirs = fitted.theta["gamma"], made.theta["gamma"]
     assert fitted.diagnostics.min_ess is not None
