@@ -30,6 +30,8 @@ DIFFERENCE = 1e-5
 LONGEST = 3.0
 # A start has climbed far enough for Newton when a further step would gain this little, in nats.
 CLOSE = 1e-3
+# Starts this close, in posterior standard deviations, are on their way to one optimum: CLOSE is a twentieth of one.
+TOGETHER = 0.3
 # Two optima closer than APART posterior standard deviations are one; an optimum with less than a twentieth (GAP on the
 # log scale) of the best one's probability is not worth a chain.
 APART = 3.0
@@ -157,11 +159,13 @@ def newton(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Damped Newton on the absolute Hessian; returns the ends, their potentials, gradients and Hessians.
 
-    It goes on until a further step would gain less than `gain` nats; its first step is at most `reach` long.
+    It goes on until a further step would gain less than `gain` nats; its first step is at most `reach` long. Starts
+    that have come together go on as one.
     """
     at = curved(measure, z)
     radius = np.full(z.shape[:-1], reach)
-    going = np.isfinite(at[0])
+    leader = _leaders(z, at[0], at[2])
+    going = np.isfinite(at[0]) & (leader == np.arange(z.shape[1]))
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = at
         vectors, sizes, _ = spectrum(hessian)
@@ -172,7 +176,10 @@ def newton(
             break
         move *= np.minimum(1.0, radius / (np.linalg.norm(move, axis=-1) + 1e-300))[..., None]
         trial = np.where(going[..., None], z + move, z)
-        new = curved(measure, trial)
+        measured = going.any(axis=0)
+        new = tuple(old.copy() for old in at)
+        for old, part in zip(new, curved(measure, trial[:, measured]), strict=True):
+            old[:, measured] = part
         finite = np.isfinite(new[0]) & np.isfinite(new[1]).all(axis=-1) & np.isfinite(new[2]).all(axis=(-1, -2))
         better = going & finite & (new[0] <= value + 1e-12 * np.abs(new[0]))
         z = np.where(better[..., None], trial, z)
@@ -182,7 +189,22 @@ def newton(
             np.where(better[..., None, None], new[2], hessian),
         )
         radius = np.where(better, 2.0 * radius, 0.25 * radius)
-    return z, *at
+    one = (np.arange(len(z))[:, None], leader)
+    return z[one], at[0][one], at[1][one], at[2][one]
+
+
+def _leaders(z: np.ndarray, value: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """For each start (table, start) the best of those TOGETHER with it, by the curvature at the best of all."""
+    value = np.where(np.isfinite(value), value, np.inf)
+    best = value.argmin(axis=1)
+    vectors, sizes, _ = spectrum(hessian[np.arange(len(z)), best])
+    white = z @ (vectors * np.sqrt(sizes)[:, None, :])
+    near = np.linalg.norm(white[:, :, None] - white[:, None], axis=-1) < TOGETHER
+    leader = np.where(near, value[:, None, :], np.inf).argmin(axis=-1)
+    leader = np.where(np.isfinite(value), leader, np.arange(z.shape[1]))
+    for _ in range(z.shape[1].bit_length()):  # the best of the best of those, to the end
+        leader = np.take_along_axis(leader, leader, axis=1)
+    return leader
 
 
 def _starts(model: Model, tables: Table, measure: Measure, candidates: Mapping[str, np.ndarray]) -> np.ndarray:

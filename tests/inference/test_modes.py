@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from bayescale._float64 import jax
 from bayescale.inference.density import Density, Table
-from bayescale.inference.mode import Modes, climb, find_modes
+from bayescale.inference.mode import Modes, climb, find_modes, newton
 from bayescale.model import Model
 
 
@@ -73,3 +73,28 @@ def test_the_climb_learns_the_curvature_as_it_goes() -> None:
     assert measure(told)[0].max() < 1e-2
     # the start, a step straight there, and the call above
     assert passes <= 4
+
+
+def test_starts_that_have_come_together_go_on_as_one() -> None:
+    # wells at -2 and +2 along the first axis, the right one deeper; three starts near each, and one by itself
+    measured: list[int] = []
+
+    def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        measured.append(z.shape[1])
+        first, rest = z[..., 0], z[..., 1]
+        value = (first**2 - 4.0) ** 2 - 0.5 * first + rest**2
+        slope = np.stack([4.0 * first * (first**2 - 4.0) - 0.5, 2.0 * rest], axis=-1)
+        return value, slope
+
+    starts = np.array([[[2.0, 0.01], [2.01, 0.0], [2.02, 0.01], [-2.0, 0.0], [-1.99, 0.01], [-1.98, 0.0], [2.0, 1.0]]])
+    ends, values, gradients, hessians = newton(measure, starts)
+    assert measured[0] == 7 * 5
+    assert set(measured[1:]) <= {3 * 5, 2 * 5, 1 * 5}
+    right, left = (0, 1, 2, 6), (3, 4, 5)
+    for group, at in ((right, 2.0), (left, -2.0)):
+        found = ends[0, list(group), 0]
+        assert np.ptp(found) < 1e-6
+        assert abs(found[0] - at) < 0.05
+    assert np.abs(gradients).max() < 1e-4
+    np.testing.assert_allclose(hessians[0, :, 1, 1], 2.0, atol=1e-3)
+    np.testing.assert_allclose(values[0], measure(ends)[0][0])
