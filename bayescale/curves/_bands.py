@@ -17,7 +17,7 @@ from bayescale.curves._thinning import Origin, shortened
 
 __all__ = ["Progress", "distances", "sample_bands"]
 
-DRAWS = 48
+DRAWS = 96
 # a band is computed at so many distances, and interpolated between them
 DISTANCES = 16
 # curves that fall at every step are a class of their own from this many points on

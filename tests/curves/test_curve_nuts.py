@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bayescale.curves._thinning import thinned
 
 
 def sampled_by_nuts(posterior: Posterior, curve: int) -> np.ndarray:
-    """1,000 draws of one curve's posterior, (draw, size)."""
+    """5,000 draws of one curve's posterior, (draw, size)."""
     from numpyro.infer import MCMC, NUTS
 
     settings = posterior.settings
@@ -33,17 +34,31 @@ def sampled_by_nuts(posterior: Posterior, curve: int) -> np.ndarray:
 
     sampler = MCMC(
         NUTS(potential_fn=potential, dense_mass=True, target_accept_prob=0.9),
-        num_warmup=600,
-        num_samples=1000,
+        num_warmup=1000,
+        num_samples=5000,
         progress_bar=False,
     )
     sampler.run(jax.random.key(0), init_params=jnp.zeros(posterior.size))
     return np.asarray(sampler.get_samples())
 
 
+def spread(draws: np.ndarray) -> np.ndarray:
+    """The sd of a column of draws."""
+    return draws.std(axis=0)
+
+
+def band(draws: np.ndarray) -> np.ndarray:
+    """The width of its 90 % band."""
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    return high - low
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["m2", "m4"])
-def test_forecasts_are_those_of_nuts(curves_table: pd.DataFrame, law: str) -> None:
+@pytest.mark.parametrize(
+    ("law", "width"), [("m2", spread), ("m4", spread), ("m2", band), ("m4", band), ("bnsl-1", band)]
+)
+def test_forecasts_are_those_of_nuts(curves_table: pd.DataFrame, law: str, width: Callable[..., np.ndarray]) -> None:
+    # the sd of bnsl-1 rests on the last per cent of its draws, which importance sampling in ten dimensions misses
     tasks = read_tasks(curves_table)[:3]
     rows, _ = thinned(tasks)
     posterior = Posterior(law, rows, Discrepancy())
@@ -54,7 +69,6 @@ def test_forecasts_are_those_of_nuts(curves_table: pd.DataFrame, law: str) -> No
         theirs = sampled_by_nuts(posterior, curve)
         z = np.repeat(theirs[None], 3, axis=0)
         reference = _at_targets(posterior, z, at)[0][curve]
-        sd = reference.std(axis=0)
-        # 256 proposals of which tens are effective, against about 300 effective draws
-        assert (np.abs(ours[curve].mean(axis=0) - reference.mean(axis=0)) < 0.5 * sd).all()
-        assert (np.abs(np.log(ours[curve].std(axis=0) / sd)) < 0.4).all()
+        # some hundred effective draws of 4,096 against about 1,500
+        assert (np.abs(ours[curve].mean(axis=0) - reference.mean(axis=0)) < 0.5 * reference.std(axis=0)).all()
+        assert (np.abs(np.log(width(ours[curve]) / width(reference))) < 0.4).all()
