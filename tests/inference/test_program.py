@@ -16,6 +16,7 @@ from bayescale.inference.density import Table
 from bayescale.inference.program import TRACES, program
 from bayescale.inference.sample import sample
 from bayescale.inference.sampler import Sampler
+from bayescale.laws import parse
 from bayescale.laws.power_c import PowerC
 from bayescale.model import Model
 from bayescale.prior import Prior
@@ -124,3 +125,20 @@ def test_random_keys_pass_by(folder: Path) -> None:
     keys = jax.random.split(jax.random.key(0), 2)[None]
     compiled.start_chains(kernel, frame, np.zeros((1, 2, 5)), np.zeros((1, 2)), np.zeros((1, 2, 5)), keys)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "less", [{"law": "no law"}, {"overrides": [], "priors": {}}, {"noise": object()}], ids=["law", "priors", "noise"]
+)
+def test_a_model_that_says_less_than_it_is_is_not_kept(
+    less: dict[str, Any], folder: Path, fresh: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, whole = Model(PowerC()).with_priors(E=Prior("LogNormal", 0.6, 0.2)), Model.spec
+    monkeypatch.setattr(Model, "spec", lambda self: whole(self) | less)
+    assert np.isfinite(fresh()(model, POINTS)).all()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("law", ["chinchilla", "kappa", "power-C", "atlas(k=5)", "bnsl-1"])
+def test_models_of_the_library_are_kept(law: str) -> None:
+    assert programs._told(Model(parse(law))) is not None
