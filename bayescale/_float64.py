@@ -5,6 +5,7 @@
 """
 
 import jax
+import jax.export
 
 jax.config.update("jax_enable_x64", True)
 

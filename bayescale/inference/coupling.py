@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bayescale.inference.climb import DIFFERENCE, Measure
 from bayescale.inference.density import Density
-from bayescale.inference.mode import DIFFERENCE, Measure
 from bayescale.model import Model
 
 __all__ = ["Coupling"]

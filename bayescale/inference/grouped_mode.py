@@ -10,9 +10,10 @@ import numpy as np
 from bayescale._float64 import jax
 from bayescale.inference import compiled
 from bayescale.inference.anchors import anchors_of
+from bayescale.inference.climb import Measure, climb, spectrum
 from bayescale.inference.coupling import Coupling
 from bayescale.inference.density import Density, Table
-from bayescale.inference.mode import Measure, Modes, climb, judged, spectrum
+from bayescale.inference.mode import Modes, judged
 from bayescale.laws._positive import Positive
 from bayescale.model import Model
 

@@ -109,8 +109,6 @@ class _Program:
 
     def _load(self, folder: Path, static: tuple[Any, ...], tree: Any, shapes: Any) -> Callable[..., Any] | None:
         """The program on the leaves of its arguments, from its file or written there; None where it cannot be kept."""
-        from jax import export
-
         told = [_told(argument) for argument in static]
         if any(text is None for text in told):
             return None
@@ -120,11 +118,11 @@ class _Program:
             _register(record)
         # absent, cut short or damaged, for which the reader has no error of its own: made again
         with suppress(Exception):
-            return jax.jit(export.deserialize(bytearray(path.read_bytes())).call)
+            return jax.jit(jax.export.deserialize(bytearray(path.read_bytes())).call)
         flat = jax.jit(lambda *leaves: self._compiled(*static, *jax.tree.unflatten(tree, leaves)))
         with _ONE_AT_A_TIME:
             try:
-                exported = export.export(flat)(*(jax.ShapeDtypeStruct(*shape) for shape in shapes))
+                exported = jax.export.export(flat)(*(jax.ShapeDtypeStruct(*shape) for shape in shapes))
             except ValueError:  # holds an operation that JAX does not promise to read again
                 return None
         _write(path, bytes(exported.serialize()))
@@ -140,9 +138,7 @@ def _plain(leaf: Any) -> bool:
 
 @cache
 def _register(record: type) -> None:
-    from jax import export
-
-    export.register_namedtuple_serialization(record, serialized_name=f"{record.__module__}.{record.__name__}")
+    jax.export.register_namedtuple_serialization(record, serialized_name=f"{record.__module__}.{record.__name__}")
 
 
 def _write(path: Path, content: bytes) -> None:

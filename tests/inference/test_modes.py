@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from bayescale._float64 import jax
+from bayescale.inference.climb import climb, newton
 from bayescale.inference.density import Density, Table
-from bayescale.inference.mode import Modes, climb, find_modes, newton
+from bayescale.inference.mode import Modes, find_modes
 from bayescale.model import Model
 
 

@@ -10,9 +10,9 @@ from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax, jnp
 from bayescale.inference.anchors import anchors_of
+from bayescale.inference.climb import curved
 from bayescale.inference.coupling import Coupling
 from bayescale.inference.density import Density, pad
-from bayescale.inference.mode import curved
 from bayescale.lab import MultilingualDesign, simulate_runs
 from bayescale.laws.atlas import Atlas
 from bayescale.laws.chinchilla import Chinchilla
