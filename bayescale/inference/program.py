@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,6 +33,7 @@ __all__ = ["TRACES", "kept_in", "program"]
 # leave this unchanged; the tests hold that.
 TRACES: Counter[str] = Counter()
 PACKAGE = Path(__file__).resolve().parents[1]
+_LOADED = time.time()
 # Two threads that trace at once would each trace the density on which both stand.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -43,10 +45,12 @@ def kept_in() -> Path | None:
 
 
 @cache
-def _source() -> str:
-    """Digest of the code that is traced: this package, and what it stands on."""
+def _source() -> str | None:
+    """Digest of the code that is traced, this package and what it stands on; None where it changed since it was loaded."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
+        if path.stat().st_mtime > _LOADED:
+            return None
         digest.update(path.read_bytes())
     for package in ("jax", "jaxlib", "numpyro", "numpy"):
         digest.update(f"{package} {version(package)}".encode())
@@ -109,10 +113,10 @@ class _Program:
 
     def _load(self, folder: Path, static: tuple[Any, ...], tree: Any, shapes: Any) -> Callable[..., Any] | None:
         """The program on the leaves of its arguments, from its file or written there; None where it cannot be kept."""
-        told = [_told(argument) for argument in static]
+        told = [_source(), *(_told(argument) for argument in static)]
         if any(text is None for text in told):
             return None
-        asked = "\n".join([_source(), jax.default_backend(), self.name, *map(str, told), str(tree), str(shapes)])
+        asked = "\n".join([*map(str, told), jax.default_backend(), self.name, str(tree), str(shapes)])
         path = folder / f"{self.name}-{hashlib.sha256(asked.encode()).hexdigest()}"
         for record in self._records:
             _register(record)

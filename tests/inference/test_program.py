@@ -115,6 +115,24 @@ def test_draws_are_the_same_to_the_last_bit(
         np.testing.assert_array_equal(draws, kept.theta[name])
 
 
+def test_code_that_changed_since_it_was_loaded_is_not_kept(
+    folder: Path, fresh: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a program traced from what was loaded must not go by the digest of what is there now
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "edited.py").write_text("")
+    monkeypatch.setattr(programs, "PACKAGE", tmp_path / "package")
+    programs._source.cache_clear()
+    assert programs._source() is None
+    monkeypatch.undo()
+    monkeypatch.setattr(programs, "_source", lambda: None)
+    monkeypatch.setattr(programs, "kept_in", lambda: folder)
+    assert np.isfinite(fresh()(Model(PowerC()), POINTS)).all()
+    assert not folder.exists()
+    monkeypatch.undo()
+    programs._source.cache_clear()
+
+
 def test_random_keys_pass_by(folder: Path) -> None:
     # the last try takes them, and JAX does not write them down: it is traced as ever
     kernel = Sampler().ladder(5)[-1]
