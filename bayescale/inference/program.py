@@ -46,7 +46,7 @@ def kept_in() -> Path | None:
 
 @cache
 def _source() -> str | None:
-    """Digest of the code that is traced, this package and what it stands on; None where it changed since it was loaded."""
+    """Digest of the code that is traced, with what it stands on; None where it has changed since it was loaded."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.stat().st_mtime > _LOADED:
