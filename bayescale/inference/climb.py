@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["DIFFERENCE", "Measure", "climb", "curved", "newton", "spectrum"]
+__all__ = ["DIFFERENCE", "Measure", "apart", "climb", "curved", "newton", "spectrum"]
 
 CLIMBS = 300
 NEWTON_STEPS = 40
@@ -149,13 +149,17 @@ def newton(
     return z[one], at[0][one], at[1][one], at[2][one]
 
 
+def apart(z: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """Distances (..., start, start) of ``z`` (..., start, dim), in the posterior sds of a Hessian (..., dim, dim)."""
+    vectors, sizes, _ = spectrum(hessian)
+    white = z @ (vectors * np.sqrt(sizes)[..., None, :])
+    return np.asarray(np.linalg.norm(white[..., :, None, :] - white[..., None, :, :], axis=-1))
+
+
 def _leaders(z: np.ndarray, value: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """For each start (table, start) the best of those TOGETHER with it, by the curvature at the best of all."""
     value = np.where(np.isfinite(value), value, np.inf)
-    best = value.argmin(axis=1)
-    vectors, sizes, _ = spectrum(hessian[np.arange(len(z)), best])
-    white = z @ (vectors * np.sqrt(sizes)[:, None, :])
-    near = np.linalg.norm(white[:, :, None] - white[:, None], axis=-1) < TOGETHER
+    near = apart(z, hessian[np.arange(len(z)), value.argmin(axis=1)]) < TOGETHER
     leader = np.where(near, value[:, None, :], np.inf).argmin(axis=-1)
     leader = np.where(np.isfinite(value), leader, np.arange(z.shape[1]))
     for _ in range(z.shape[1].bit_length()):  # the best of the best of those, to the end

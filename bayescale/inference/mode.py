@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayescale.inference import compiled
-from bayescale.inference.climb import Measure, climb, curved, newton, spectrum
+from bayescale.inference.climb import Measure, apart, climb, curved, newton, spectrum
 from bayescale.inference.density import Density, Table
 from bayescale.inference.frame import Frame, frame_at, rescaled, to_whitened
 from bayescale.model import Model
@@ -140,9 +140,7 @@ def judged(
 
 def _distinct(ends: np.ndarray, masses: np.ndarray, settled: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Which ends, the best first, are modes of their own and hold a share worth a chain."""
-    vectors, sizes, _ = spectrum(hessian)
-    white = (ends - ends[0]) @ (vectors * np.sqrt(sizes))
-    near = np.linalg.norm(white[:, None, :] - white[None, :, :], axis=-1) < APART
+    near = apart(ends, hessian) < APART
     earlier = np.tri(len(ends), k=-1, dtype=bool)
     distinct = ~(near & earlier).any(axis=1) & (masses < masses[0] + GAP) & settled
     distinct[0] = True

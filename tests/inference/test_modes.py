@@ -99,3 +99,12 @@ def test_starts_that_have_come_together_go_on_as_one() -> None:
     assert np.abs(gradients).max() < 1e-4
     np.testing.assert_allclose(hessians[0, :, 1, 1], 2.0, atol=1e-3)
     np.testing.assert_allclose(values[0], measure(ends)[0][0])
+
+
+def test_the_climb_leaves_stragglers_where_they_are() -> None:
+    def measure(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 0.5 * (z**2).sum(axis=-1), z
+
+    starts = np.array([[[0.0, 0.0], [0.01, 0.0], [30.0, 0.0]]])
+    np.testing.assert_array_equal(climb(measure, starts, stragglers=1), starts)
+    assert np.abs(climb(measure, starts)).max() < 0.1
