@@ -2,7 +2,8 @@
 
 The points of all rounds count, weighed by the mixture of all their proposals (Cornuet et al. 2012, arXiv 0907.1254);
 and the prior is one of the pieces, so that whatever the data leave open is covered (Hesterberg 1995,
-doi:10.1080/00401706.1995.10484303). Without it bands of laws with four parameters and more were up to a third too narrow.
+doi:10.1080/00401706.1995.10484303). Without it bands of laws with four parameters and more were up to a
+third too narrow.
 """
 
 from __future__ import annotations
