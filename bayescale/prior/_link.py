@@ -73,7 +73,7 @@ class Link:
         return space.zeros_like(inner)
 
 
-_POSITIVE = ("LogNormal", "HalfNormal", "HalfCauchy", "Gamma", "InverseGamma", "Exponential")
+_POSITIVE = ("LogNormal", "HalfNormal", "HalfCauchy", "Gamma", "InverseGamma", "Exponential", "LogStudentT")
 
 
 def link_of(prior: Prior) -> Link:
@@ -100,9 +100,11 @@ def link_of(prior: Prior) -> Link:
         if math.isinf(low):
             raise PriorError(f"pooled({prior}): a truncated normal without a lower end cannot be pooled")
         return _measured(prior, "logit", low, high)
+    if family == "StudentT":
+        return _measured(prior, "identity", -math.inf, math.inf)
     if family in _POSITIVE:
         return _measured(prior, "log", 0.0, math.inf)
-    low, high = (0.0, 1.0) if family == "Beta" else (arguments[0], arguments[-1])
+    low, high = arguments if family == "Uniform" else (0.0, 1.0)
     return _measured(prior, "logit", low, high)
 
 

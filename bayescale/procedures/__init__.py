@@ -147,19 +147,25 @@ def fit(
     chosen = get(procedure)
     if prior_set is not None:
         model, table = _with_prior_set(load(prior_set), chosen, runs, law, noise)
-        model = model.with_priors(**dict(priors or {}))
-        return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
-    parsed = Noise.parse(chosen.default_noise if noise is None else noise)
-    named = chosen.default_law if law is None else law
-    made = parse_law(named) if isinstance(named, str) else named
-    table = as_runs(runs, (*made.needs, *parsed.columns, *chosen.needs, "loss"))
-    if isinstance(named, str):
-        made = reference_for(made, table)
-    made.check_runs({name: table[name] for name in made.inputs if name in table})
-    model = Model(made, parsed).with_priors(**dict(priors or {}))
+    else:
+        model, table = _with_own_priors(chosen, runs, law, noise)
+    model = model.with_priors(**dict(priors or {}))
     for parameters, column in (pool or {}).items():
         model = model.pool(column.strip(), *(name.strip() for name in parameters.split(",")))
     return chosen(model, parse_settings(chosen, settings)).fit(table, seed=seed, progress=progress)
+
+
+def _with_own_priors(
+    procedure: type[Procedure], runs: Any, law: str | Law | None, noise: str | Noise | None
+) -> tuple[Model, Runs]:
+    parsed = Noise.parse(procedure.default_noise if noise is None else noise)
+    named = procedure.default_law if law is None else law
+    made = parse_law(named) if isinstance(named, str) else named
+    table = as_runs(runs, (*made.needs, *parsed.columns, *procedure.needs, "loss"))
+    if isinstance(named, str):
+        made = reference_for(made, table)
+    made.check_runs({name: table[name] for name in made.inputs if name in table})
+    return Model(made, parsed), table
 
 
 def _with_prior_set(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from bayescale.diagnostics import Diagnostics
 from bayescale.discrepancy import Ladder, Rehearsal
 from bayescale.fits._record import Record
 from bayescale.forecast import forecast
+from bayescale.grouping import gathered
 from bayescale.inference.sampler import Sampler
 from bayescale.model import Model, evaluation_sd
+from bayescale.new_groups import at_runs
 from bayescale.procedures._posterior import draw, with_pinned
 from bayescale.runs import Runs
 
@@ -37,20 +42,30 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
         return None
     lower, upper = runs.subset(below), runs.subset(compute >= compute.max() / UPPER * (1 - 1e-9))
     ladder = Ladder.of(lower["C"])
-    model = replace(model, law=model.law.at(**ladder.reference))
+    model = replace(model, law=model.law.at(**ladder.reference), groups=()).on(lower)
     samples = draw(model, lower, sampler, seed, like=len(runs))
-    theta = with_pinned(model, samples)
-    flat = {name: values.ravel() for name, values in theta.items()}
+    theta = {name: values.ravel() for name, values in with_pinned(model, samples).items()}
+    columns = {str(name): upper[str(name)] for name in upper.table.data_vars}
+    values, labels = at_runs(model, gathered(theta, model.groups_of), columns, seed)
     targets = {name: upper[name] for name in model.law.inputs}
-    predicted = np.log(forecast(model.law, None, flat, targets, lower)["mean_loss"].values)
-    nearest = np.argsort(np.median(predicted, axis=0), kind="stable")[: max(round(SHARE * len(upper)), FEWEST)]
+    predicted = np.log(forecast(model.law, None, values, targets, lower)["mean_loss"].values)
+    nearest = _nearest(np.median(predicted, axis=0), list(labels.values()))
     error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
-    noise = TAILS * float(np.median(flat["sigma"])) ** 2 / len(nearest)
+    noise = TAILS * float(np.median(theta["sigma"])) ** 2 / len(nearest)
     noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)
     decades = ladder.beyond(upper["C"])[nearest].mean()
     sd = float(np.sqrt(error.var() + noise))
     converged = samples.convergence.good and not samples.stats["diverging"].any()
     return Rehearsal(float(decades), float(np.median(error)), sd, len(nearest), bool(converged))
+
+
+def _nearest(predicted: np.ndarray, labels: Sequence[np.ndarray]) -> np.ndarray:
+    """Places of the runs (run,) that are expected nearest to the frontier, in every group of runs alike."""
+    order = np.argsort(predicted, kind="stable")
+    group = pd.Series([""] * len(order)) if not labels else pd.Series(list(zip(*labels, strict=True)))
+    members = [order[(group[order] == one).to_numpy()] for one in dict.fromkeys(group[order])]
+    fewest = math.ceil(FEWEST / len(members))
+    return np.concatenate([places[: max(round(SHARE * len(places)), fewest)] for places in members])
 
 
 def on_ladder(record: Record, model: Model, runs: Runs, sampler: Sampler, seed: int) -> Record:

@@ -54,7 +54,28 @@ class TestPrior:
             Pooled.parse(text)
 
     @pytest.mark.parametrize(
-        "prior", ["LogNormal(-1, 0.5)", "Normal(0.1, 0.2)", "TruncatedNormal(0.3, 0.4)", "Beta(2, 5)"]
+        ("prior", "kind", "median"),
+        [
+            ("StudentT(1.5, 0.2, 0.1)", "identity", 0.2),
+            ("LogStudentT(1.5, log(1.8), 0.1)", "log", np.log(1.8)),
+            ("LogitStudentT(1.5, -0.2, 0.1)", "logit", -0.2),
+            ("Uniform(0.1, 0.9)", "logit", 0.0),
+        ],
+    )
+    def test_the_scale_of_a_prior(self, prior: str, kind: str, median: float) -> None:
+        """Of heavy tails, which have no sd, half the width of the middle half counts."""
+        link = pooled(prior, "corpus").link
+        assert link.kind == kind
+        middle = link.inner(np.array(Prior.parse(prior).median), np)
+        # the median of 4,001 draws; of the uniform's logit it has an sd of .03
+        assert middle == pytest.approx(median, abs=0.1)
+        if "Student" in prior:
+            # half the interquartile range of 1.5 degrees of freedom is .877 scales; a normal's .674 sds
+            assert link.sd == pytest.approx(0.1 * 0.877 / 0.674, rel=0.1)
+
+    @pytest.mark.parametrize(
+        "prior",
+        ["LogNormal(-1, 0.5)", "Normal(0.1, 0.2)", "TruncatedNormal(0.3, 0.4)", "Beta(2, 5)", "LogStudentT(2, -1, 1)"],
     )
     def test_draws_scatter_around_the_level_by_the_spread(self, prior: str) -> None:
         pool = pooled(prior, "corpus", spread="Fixed(0.2)")
