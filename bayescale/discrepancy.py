@@ -99,8 +99,10 @@ class Ladder:
 class Discrepancy:
     r"""What a law may be wrong by, as sds of log loss.
 
-    Below the top of the ladder a run may be off by ``below`` for each decade beyond ``near``: early or far from the
-    frontier, it says less of the runs to come. Beyond the top, :math:`u` decades out, the law is off by
+    Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
+    frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
+    together with its prior: a ladder that the law describes all the way down counts as a whole. Beyond the top,
+    :math:`u` decades out, the law is off by
 
     .. math:: (b + r) u + v + w, \qquad v \sim N(0, \text{level}^2), \quad w \sim N(0, \text{run}^2)
 
@@ -116,8 +118,8 @@ class Discrepancy:
 
     Parameters
     ----------
-    below, near : float
-        Sd per decade, and decades from the top within which it is 0.
+    near : float
+        Decades from the top within which runs are not off for being early.
     run, level, slope, shape, breaks, steepest : float
         As above.
 
@@ -137,9 +139,8 @@ class Discrepancy:
     True
     """
 
-    below: float = 0.04
     near: float = 0.5
-    run: float = 0.006
+    run: float = 0.008
     level: float = 0.002
     slope: float = 0.001
     shape: float = 4.0
@@ -161,9 +162,9 @@ class Discrepancy:
         """Plain values, for a file."""
         return asdict(self)
 
-    def allowance(self, ladder: Ladder, compute: Any) -> np.ndarray:
-        """Sd of runs with these FLOPs (run,) below the top."""
-        return self.below * np.maximum(-ladder.beyond(compute) - self.near, 0.0)
+    def early(self, ladder: Ladder, compute: Any) -> np.ndarray:
+        """Decades (run,) that runs with these FLOPs lie below the top, beyond those that are near."""
+        return np.maximum(-ladder.beyond(compute) - self.near, 0.0)
 
     def _slope_weights(self, rehearsal: Rehearsal | None) -> tuple[np.ndarray, np.ndarray]:
         """Sds that the slope error may have, and the probability of each; the last is that of a law that breaks."""
@@ -191,9 +192,12 @@ class Discrepancy:
     def _ladder_slope(self, ladder: Ladder) -> float:
         return 1.0 / math.hypot(1.0 / self.steepest, ladder.decades / self.level)
 
-    def own_sds(self, ladder: Ladder, compute: Any) -> np.ndarray:
-        """Sd of what each run with these FLOPs (run,) is off by for itself, beyond the top or below it."""
-        return np.where(ladder.beyond(compute) > 0, self.run, self.allowance(ladder, compute))
+    def own_sds(self, ladder: Ladder, compute: Any, below: Any = 0.0) -> np.ndarray:
+        """Sd of what runs with these FLOPs (run,) are off by for themselves, beyond the top or below it.
+
+        `below` is the sd for each decade below the top, a number or draws (size, 1).
+        """
+        return np.where(ladder.beyond(compute) > 0, self.run, below * self.early(ladder, compute))
 
     def shared(self, ladder: Ladder, compute: Any, size: int, generator: np.random.Generator) -> np.ndarray:
         """Draws (size, run) of what runs are off by together: one error of slope a draw, one level for each budget."""
@@ -207,7 +211,7 @@ class Discrepancy:
         beyond = np.maximum(ladder.beyond(values), 0.0)
         return slope[:, None] * beyond + np.where(beyond > 0, levels, 0.0)
 
-    def offsets(self, ladder: Ladder, compute: Any, size: int, seed: int = 0) -> np.ndarray:
+    def offsets(self, ladder: Ladder, compute: Any, size: int, seed: int = 0, below: Any = 0.0) -> np.ndarray:
         """Draws of what to add to the log loss of the law.
 
         Parameters
@@ -220,6 +224,8 @@ class Discrepancy:
             Draws.
         seed : int
             Seed of the draws.
+        below : float or array (size,)
+            Sd of runs below the top, for each decade.
 
         Returns
         -------
@@ -229,4 +235,5 @@ class Discrepancy:
         values = np.asarray(compute, dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
         together = self.shared(ladder, values, size, generator)
-        return together + self.own_sds(ladder, values) * generator.standard_normal((size, values.size))
+        own = self.own_sds(ladder, values, np.reshape(below, (-1, 1)))
+        return together + own * generator.standard_normal((size, values.size))

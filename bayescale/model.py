@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -20,11 +21,17 @@ from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
 if TYPE_CHECKING:
     from bayescale.runs import Runs
 
-__all__ = ["KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
+__all__ = ["BELOW", "EARLY", "KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
 
-# The column with the sd of each run that is known beforehand. A run at the top of the ladder has next to none.
+# The column with the sd of each run that is known beforehand.
 KNOWN_SD = "known sd"
-NO_SD = 1e-9
+# Of a model with a discrepancy: the sd of log loss by which runs may be off for each decade that they are early, and
+# the column with these decades.
+BELOW = "below"
+EARLY = "decades early"
+_ALLOWED = {BELOW: Prior("LogNormal", math.log(0.03), 0.7)}
+# Parameters of the noise that are one number for all runs.
+_COMMON = {"nu": "the degrees of freedom of the noise", BELOW: "what early runs may be off by"}
 # The column with the sd that the evaluation leaves of each loss.
 LOSS_SD = "loss_sd"
 
@@ -82,13 +89,13 @@ class Model:
                 f"{self.law.name} with {self.noise} noise has no parameter {unknown[0]!r}{hint}; "
                 f"its parameters are {', '.join(self._defaults)}"
             )
-        if "nu" in self.pools:
-            raise PriorError("nu, the degrees of freedom of the noise, is one number for all runs and cannot be pooled")
+        for name in _COMMON.keys() & self.pools.keys():
+            raise PriorError(f"{name}, {_COMMON[name]}, is one number for all runs and cannot be pooled")
 
     @property
     def _defaults(self) -> dict[str, Prior | Pooled]:
         priors: dict[str, Prior | Pooled] = {name: self.law.priors[name] for name in self.law.parameters}
-        return priors | dict(self.law.pooled) | self.noise.priors
+        return priors | dict(self.law.pooled) | self.noise.priors | ({} if self.discrepancy is None else _ALLOWED)
 
     @property
     def priors(self) -> dict[str, Prior | Pooled]:
@@ -155,10 +162,10 @@ class Model:
         return replace(self, law=law, groups=tuple(Groups.of(over, labels) for over in overs))
 
     def data(self, runs: Runs) -> dict[str, np.ndarray]:
-        """The columns the model reads, float64, each of shape (run,); where there are known sds, also that of these.
+        """The columns the model reads, float64, each of shape (run,), and what follows from them.
 
-        Sds of log loss are known from the evaluation of each run (the column ``loss_sd``, nats per token) and from a
-        discrepancy.
+        Sds of log loss are known from the evaluation of each run (the column ``loss_sd``, nats per token). With a
+        discrepancy there is a column of how many decades each run is early.
 
         Raises
         ------
@@ -183,10 +190,9 @@ class Model:
                     "finite values above 0"
                 )
         if self.discrepancy is not None:
-            allowed = self.discrepancy.allowance(Ladder.of(data["C"]), data["C"])
-            data[KNOWN_SD] = np.maximum(allowed, NO_SD)
+            data[EARLY] = self.discrepancy.early(Ladder.of(data["C"]), data["C"])
         if LOSS_SD in runs and "loss" in runs:
-            data[KNOWN_SD] = np.hypot(data.get(KNOWN_SD, 0.0), evaluation_sd(runs))
+            data[KNOWN_SD] = evaluation_sd(runs)
         return data | self.places(self.law.labels(runs) if self.groups else {})
 
     def places(self, labels: Any) -> dict[str, np.ndarray]:
@@ -235,9 +241,16 @@ class Model:
         theta = self.per_run(theta, data)
         location = self._log_mean(data, theta)
         scale = self.noise.scale(data, self.law.reference_run, theta)
-        if KNOWN_SD in data:
-            scale = jnp.sqrt(scale**2 + jnp.square(jnp.asarray(data[KNOWN_SD])))
+        extra = [theta[BELOW] * jnp.asarray(data[EARLY])] if EARLY in data else []
+        extra += [jnp.asarray(data[KNOWN_SD])] if KNOWN_SD in data else []
+        if extra:
+            scale = jnp.sqrt(sum((jnp.square(sd) for sd in extra), scale**2))
         return self.noise.distribution(location, scale, theta)
+
+    def at_its_word(self) -> Self:
+        """The same model without a discrepancy: the law is taken to be true."""
+        kept = tuple((name, prior) for name, prior in self.overrides if name != BELOW)
+        return replace(self, discrepancy=None, overrides=kept)
 
     def sample_priors(self, size: int, seed: int = 0) -> dict[str, np.ndarray]:
         """Draws from the priors alone, each of shape (size,), or (size, group) for a parameter that has groups.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +123,7 @@ def simulate(seeds: range) -> Iterator[dict[str, Any]]:
             runs, law, theta = _simulated(prior_set.priors(), factor, generator)
             model = prior_set.model(runs)
             full = NUTS(model, Sampler(draws=500)).fit(runs, seed=seed)
-            exact = NUTS(replace(model, discrepancy=None), Sampler(draws=500)).fit(runs, seed=seed)
+            exact = NUTS(model.at_its_word(), Sampler(draws=500)).fit(runs, seed=seed)
             for away in AWAY:
                 N = np.sqrt(BUDGETS[-1] * away / 120.0)
                 truth = _loss(law, theta, np.array([N]), np.array([20.0 * N]), factor)[0]

@@ -42,16 +42,18 @@ def test_one_budget_knows_nothing_of_the_slope() -> None:
     """With no ladder at all the slope error has the sd of the steepest there may be."""
     drawn = Discrepancy(breaks=0.0).offsets(Ladder(1e21, 0.0), [1e22], MANY)[:, 0]
     # the sd of 40,000 normal draws is known to .4 %
-    assert drawn.std() == pytest.approx(np.hypot(0.2, 0.006), rel=0.02)
+    assert drawn.std() == pytest.approx(np.hypot(0.2, 0.008), rel=0.02)
 
 
 def test_nothing_is_added_at_the_top_and_above_near() -> None:
     ladder = Ladder(1e21, 3.0)
-    offsets = Discrepancy().offsets(ladder, [1e21, 5e20, 1e19], 1000)
+    below = np.where(np.arange(2000) < 1000, 0.04, 0.01)
+    offsets = Discrepancy().offsets(ladder, [1e21, 5e20, 1e19], 2000, below=below)
     assert (offsets[:, :2] == 0).all()
-    # two decades below the top, half a decade of which is near
-    assert offsets[:, 2].std() == pytest.approx(0.04 * 1.5, rel=0.1)
-    np.testing.assert_allclose(Discrepancy().allowance(ladder, [1e21, 1e20, 1e19]), [0.0, 0.02, 0.06])
+    # two decades below the top, half a decade of which is near; each draw has its own sd
+    assert offsets[:1000, 2].std() == pytest.approx(0.04 * 1.5, rel=0.1)
+    assert offsets[1000:, 2].std() == pytest.approx(0.01 * 1.5, rel=0.1)
+    np.testing.assert_allclose(Discrepancy().early(ladder, [1e21, 1e20, 1e19]), [0.0, 0.5, 1.5])
 
 
 def test_a_rehearsal_that_went_well_narrows_the_band_and_one_that_did_not_widens_it() -> None:
@@ -116,7 +118,7 @@ def test_coverage_when_slope_errors_are_drawn_as_the_discrepancy_says() -> None:
     [
         ({"level": 0.0}, "level must be above 0"),
         ({"slope": -1.0}, "slope must be above 0"),
-        ({"below": float("nan")}, "below must be at least 0"),
+        ({"near": float("nan")}, "near must be at least 0"),
         ({"breaks": 1.0}, "breaks is a probability below 1"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from bayescale._float64 import jax, jnp
 from bayescale.discrepancy import Ladder
 from bayescale.forecast import forecast
-from bayescale.model import Model, evaluation_sd
+from bayescale.model import BELOW, Model, evaluation_sd
 from bayescale.noise import Noise
 from bayescale.runs import Runs
 
@@ -92,7 +92,8 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
     scale = model.noise.scale(columns, model.law.reference_run, {name: theta[name][:, None] for name in theta})
     if model.discrepancy is not None and learnt.ladder is not None:
         # what every run is off by for itself would be one more dimension a run to draws; it is one term of the scale
-        scale = np.hypot(scale, model.discrepancy.own_sds(learnt.ladder, columns["C"]))
+        own = model.discrepancy.own_sds(learnt.ladder, columns["C"], theta[BELOW][:, None])
+        scale = np.hypot(scale, own)
     scale = np.hypot(scale, evaluation_sd(runs))
     each = _each(learnt, columns, residual, scale, seed)
     pointwise = logsumexp(each, axis=0) - np.log(len(each))

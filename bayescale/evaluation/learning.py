@@ -12,7 +12,7 @@ from bayescale.discrepancy import Ladder
 from bayescale.errors import PriorError
 from bayescale.inference.sampler import Sampler
 from bayescale.laws import get
-from bayescale.model import Model
+from bayescale.model import BELOW, Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
 from bayescale.prior_sets import Family, PriorSet
@@ -31,7 +31,8 @@ FEWEST_RUNS = 10
 
 
 # Under these a table speaks for itself, whatever unit its losses have: one sd of the floor is a factor of 2.7, of what
-# is above it a factor of 3.3, of the exponents a factor of 2.2. Kappa is centred on 1, which is Chinchilla's law.
+# is above it a factor of 3.3, of the exponents a factor of 2.2. Kappa is centred on 1, which is Chinchilla's law. Early
+# runs count little whatever they say: a law that is free in all else bends to them, and then says less of the top.
 WEAK = {
     "E": Prior.parse("LogNormal(log(1.2), 1.0)"),
     "R": Prior.parse("LogNormal(log(0.8), 1.2)"),
@@ -39,6 +40,7 @@ WEAK = {
     "N_exponent": Prior.parse("Beta(3, 3)"),
     "gamma": Prior.parse("LogNormal(log(0.15), 0.8)"),
     "kappa": Prior.parse("LogNormal(0.0, 0.8)"),
+    BELOW: Prior.parse("0.04"),
 }
 
 

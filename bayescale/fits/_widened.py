@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from bayescale.model import BELOW
+
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
 
@@ -24,6 +26,7 @@ def widened(fit: Fit, made: xr.Dataset, compute: str, seed: int, losses: tuple[s
     if fit.ladder is None or fit.model is None or fit.model.discrepancy is None:
         return made
     targets = made[compute]
-    offsets = fit.model.discrepancy.offsets(fit.ladder, targets.values, made.sizes["sample"], seed)
+    below = fit.theta[BELOW]
+    offsets = fit.model.discrepancy.offsets(fit.ladder, targets.values, made.sizes["sample"], seed, below)
     factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
     return made.assign({name: made[name] * factors for name in losses})

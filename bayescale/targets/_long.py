@@ -10,10 +10,13 @@ from scipy.stats import spearmanr
 
 from bayescale.errors import RunsError
 from bayescale.fits import Fit
-from bayescale.model import LOSS_SD, NO_SD, evaluation_sd
+from bayescale.model import LOSS_SD, evaluation_sd
 from bayescale.runs import Runs
 
 __all__ = ["TARGET", "long_table", "together"]
+
+# Sd of losses that nobody gave one, nats, beside columns that have some.
+NO_SD = 1e-9
 
 TARGET = "target"
 # Intervals that are too narrow by less than this factor are left alone.

@@ -91,12 +91,18 @@ def test_joint_density_knows_that_errors_are_shared() -> None:
     assert 500 < found.effective < 2000
 
 
+def _allowing(learnt: Learnt, discrepancy: Discrepancy, ladder: Ladder) -> Learnt:
+    """The same draws of a law that may be wrong by so much."""
+    theta = {**learnt.theta, "below": np.full_like(learnt.theta["sigma"], 0.03)}
+    return Learnt(Model(PowerC(), Noise("normal"), discrepancy=discrepancy), theta, ladder)
+
+
 def test_joint_density_has_the_discrepancy() -> None:
     """Runs 3 % off are impossible for a law taken at its word, and not for one that may be wrong by its slope."""
     learnt, runs, _ = _joint(1e-6)
     away = Runs.from_arrays(C=runs["C"], loss=np.asarray(runs["loss"]) * np.exp(0.03))
     ladder = Ladder(1e20, 2.0)
-    wrong = learnt._replace(model=Model(PowerC(), Noise("normal"), discrepancy=Discrepancy(slope=0.03)), ladder=ladder)
+    wrong = _allowing(learnt, Discrepancy(slope=0.03), ladder)
     taken, allowed = log_density(learnt, away).joint, log_density(wrong, away).joint
     assert allowed > taken + 3.0
     again = log_density(wrong, away, seed=1).joint
@@ -108,7 +114,7 @@ def test_what_a_run_is_off_by_for_itself_needs_no_draws() -> None:
     """One parameter draw, and a discrepancy of a run alone: a normal density, whichever way it is integrated."""
     learnt, runs, residual = _joint(1e-9)
     alone = Discrepancy(run=0.02, level=1e-9, slope=1e-9, breaks=0.0, steepest=1e-9)
-    own = learnt._replace(model=Model(PowerC(), Noise("normal"), discrepancy=alone), ladder=Ladder(1e20, 2.0))
+    own = _allowing(learnt, alone, Ladder(1e20, 2.0))
     found = log_density(own, runs)
     expected = norm.logpdf(residual, scale=np.hypot(0.02, 0.01))
     # 128,000 draws

@@ -119,7 +119,8 @@ def test_forecasts_differ_from_the_law_by_the_discrepancy_alone(made: Fit) -> No
     assert made.model is not None
     assert made.ladder is not None
     target = {"N": [1e10, 2e9], "D": [2e11, 4e10]}
-    offsets = made.model.discrepancy.offsets(made.ladder, [6 * 2e21, 6 * 8e19], 2000, 4)
+    targets = [6 * 2e21, 6 * 8e19]
+    offsets = made.model.discrepancy.offsets(made.ladder, targets, 2000, 4, made.theta["below"])
     theta = {name: values[:, None] for name, values in _law(made).items()}
     plain = made.law.loss(np.array([[1e10, 2e9]]), np.array([[2e11, 4e10]]), **theta)
     forecast = made.forecast(target, seed=4)
@@ -166,17 +167,32 @@ def test_at_usual_scale_is_an_equal_law() -> None:
     assert Chinchilla().at_usual_scale() == (Chinchilla(), {})
 
 
-def test_known_sds_enter_the_likelihood(made: Fit) -> None:
-    """Runs two decades below the top may be off by 4 % for each decade beyond the first half."""
+def test_early_runs_may_be_off(made: Fit) -> None:
+    """By an sd for each decade below the top, beyond the first half of one, which is sampled."""
     assert made.model is not None
     data = made.model.data(made.runs)
     low = np.asarray(made.runs["C"]) < 2e19
-    np.testing.assert_allclose(data["known sd"][low], 0.04 * 1.5)
+    np.testing.assert_allclose(data["decades early"][low], 1.5)
     theta = {name: float(values[0]) for name, values in made.theta.items()}
     scale = np.asarray(made.model.predictive(data, theta).scale)
-    np.testing.assert_allclose(scale[low], np.hypot(theta["sigma"], 0.06))
-    plain = replace(made.model, discrepancy=None)
-    assert "known sd" not in plain.data(made.runs)
+    np.testing.assert_allclose(scale[low], np.hypot(theta["sigma"], 1.5 * theta["below"]))
+    top = data["decades early"] == 0
+    np.testing.assert_allclose(scale[top], theta["sigma"])
+    plain = made.model.at_its_word()
+    assert "decades early" not in plain.data(made.runs)
+    assert "below" not in plain.priors
+
+
+def test_the_table_says_how_far_early_runs_are_off(made: Fit) -> None:
+    """Runs that the law describes all the way down are held to it; where early ones lie off it, they are not."""
+    runs = ladder()
+    C, loss = np.asarray(runs["C"]), np.asarray(runs["loss"])
+    away = 0.05 * np.maximum(np.log10(1e21 / C) - 0.5, 0.0) * np.random.default_rng(0).standard_normal(C.size)
+    off = Runs.from_arrays(N=runs["N"], D=runs["D"], loss=loss * np.exp(away))
+    found = NUTS(model(off), SAMPLER).fit(off, seed=1)
+    assert np.quantile(made.theta["below"], 0.95) < 0.02
+    low, high = np.quantile(found.theta["below"], [0.05, 0.95])
+    assert 0.02 < low < 0.05 < high < 0.1
 
 
 @pytest.mark.parametrize(
