@@ -12,6 +12,7 @@ from numpyro.infer.util import log_density
 from scipy import stats
 
 from bayescale._float64 import jax, jnp
+from bayescale.discrepancy import Discrepancy
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.laws import Law, get, names
 from bayescale.laws.chinchilla import Chinchilla
@@ -111,6 +112,32 @@ class TestValue:
         monkeypatch.setattr(Chinchilla, "priors", dict(Chinchilla.priors) | {"E": Prior("Normal", 0.0, 9.0)})
         assert Model.from_spec(spec).priors["E"] == Prior.parse(spec["priors"]["E"])
         assert Model.from_spec(spec).priors["a"] == Chinchilla.priors["a"]
+
+
+class TestDiscrepancy:
+    allowing = Model(Chinchilla(), discrepancy=Discrepancy())
+
+    def test_how_far_early_runs_may_be_off_is_a_parameter(self) -> None:
+        assert list(self.allowing.priors)[-1] == "below"
+        pinned = self.allowing.with_priors(below=0.04, E=1.7)
+        assert pinned.priors["below"].fixed
+        assert Model.from_spec(json.loads(json.dumps(pinned.spec()))) == pinned
+        assert pinned.at_its_word() == Model(Chinchilla()).with_priors(E=1.7)
+        with pytest.raises(PriorError, match="no parameter 'below'"):
+            Model(Chinchilla()).with_priors(below=0.04)
+
+    @pytest.mark.parametrize("name", ["nu", "below"])
+    def test_what_is_one_number_for_all_runs(self, name: str) -> None:
+        with pytest.raises(PriorError, match=f"{name}, .*, is one number for all runs and cannot be pooled"):
+            self.allowing.pool("corpus", name)
+
+    def test_early_runs_scatter_more(self) -> None:
+        C = np.array([1e18, 1e20, 1e21])
+        data = self.allowing.data(Runs.from_arrays(N=np.sqrt(C / 120), D=np.sqrt(C / 0.3), loss=np.full(3, 2.5)))
+        theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.04}
+        # three decades and one below the top, of which half a decade is near
+        expected = np.hypot(0.01, 0.04 * np.array([2.5, 0.5, 0.0]))
+        np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
 
 
 class Table(dict[str, Any]):
