@@ -16,7 +16,12 @@ import numpy as np
 
 from bayescale.errors import PriorError
 
-__all__ = ["Discrepancy", "Ladder", "Rehearsal"]
+__all__ = ["BELOW", "EARLY", "Discrepancy", "Ladder", "Rehearsal"]
+
+# Of a model with a discrepancy: the parameter that is the sd of log loss by which runs may be off for each decade that
+# they are early, and the column with these decades.
+BELOW = "below"
+EARLY = "decades early"
 
 # Slopes [log loss per decade of compute] between which the posterior of the law's own slope error is computed.
 _GRID = np.geomspace(2e-4, 0.8, 200)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayescale._float64 import jnp
-from bayescale.discrepancy import Discrepancy, Ladder
+from bayescale.discrepancy import BELOW, EARLY, Discrepancy, Ladder
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
 from bayescale.laws import Law, get
@@ -21,19 +21,14 @@ from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
 if TYPE_CHECKING:
     from bayescale.runs import Runs
 
-__all__ = ["BELOW", "EARLY", "KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
+__all__ = ["KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
 
-# The column with the sd of each run that is known beforehand.
+# Columns: the sd of each log loss that is known beforehand, and the sd that the evaluation leaves of each loss.
 KNOWN_SD = "known sd"
-# Of a model with a discrepancy: the sd of log loss by which runs may be off for each decade that they are early, and
-# the column with these decades.
-BELOW = "below"
-EARLY = "decades early"
+LOSS_SD = "loss_sd"
 _ALLOWED = {BELOW: Prior("LogNormal", math.log(0.03), 0.7)}
 # Parameters of the noise that are one number for all runs.
 _COMMON = {"nu": "the degrees of freedom of the noise", BELOW: "what early runs may be off by"}
-# The column with the sd that the evaluation leaves of each loss.
-LOSS_SD = "loss_sd"
 
 
 def evaluation_sd(runs: Runs) -> np.ndarray:
@@ -243,14 +238,8 @@ class Model:
         scale = self.noise.scale(data, self.law.reference_run, theta)
         extra = [theta[BELOW] * jnp.asarray(data[EARLY])] if EARLY in data else []
         extra += [jnp.asarray(data[KNOWN_SD])] if KNOWN_SD in data else []
-        if extra:
-            scale = jnp.sqrt(sum((jnp.square(sd) for sd in extra), scale**2))
+        scale = jnp.sqrt(sum(map(jnp.square, extra), scale**2)) if extra else scale
         return self.noise.distribution(location, scale, theta)
-
-    def at_its_word(self) -> Self:
-        """The same model without a discrepancy: the law is taken to be true."""
-        kept = tuple((name, prior) for name, prior in self.overrides if name != BELOW)
-        return replace(self, discrepancy=None, overrides=kept)
 
     def sample_priors(self, size: int, seed: int = 0) -> dict[str, np.ndarray]:
         """Draws from the priors alone, each of shape (size,), or (size, group) for a parameter that has groups.

@@ -17,10 +17,12 @@ import numpy as np
 import pandas as pd
 
 from bayescale import Runs
+from bayescale.discrepancy import BELOW
 from bayescale.evaluation import HuberBootstrap
 from bayescale.fits import Fit
 from bayescale.inference.sampler import Sampler
 from bayescale.laws.kappa import Kappa
+from bayescale.model import Model
 from bayescale.prior_sets import load
 from bayescale.procedures import NUTS
 from benchmarks.forecasts_picture import draw
@@ -132,7 +134,8 @@ def simulate(seeds: range) -> Iterator[dict[str, Any]]:
             runs, law, theta = _simulated(prior_set.priors(), factor, generator)
             model = prior_set.model(runs)
             full = NUTS(model, Sampler(draws=500)).fit(runs, seed=seed)
-            exact = NUTS(model.at_its_word(), Sampler(draws=500)).fit(runs, seed=seed)
+            kept = {name: prior for name, prior in model.overrides if name != BELOW}
+            exact = NUTS(Model(model.law, model.noise).with_priors(**kept), Sampler(draws=500)).fit(runs, seed=seed)
             for away in AWAY:
                 N = np.sqrt(BUDGETS[-1] * away / 120.0)
                 truth = _loss(law, theta, np.array([N]), np.array([20.0 * N]), factor)[0]

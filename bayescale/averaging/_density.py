@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayescale._float64 import jax, jnp
-from bayescale.discrepancy import Ladder
+from bayescale.discrepancy import BELOW, Ladder
 from bayescale.forecast import forecast
-from bayescale.model import BELOW, Model, evaluation_sd
+from bayescale.model import Model, evaluation_sd
 from bayescale.noise import Noise
 from bayescale.runs import Runs
 

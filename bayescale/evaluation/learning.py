@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from bayescale.diagnostics import diagnose
-from bayescale.discrepancy import Ladder
+from bayescale.discrepancy import BELOW, Ladder
 from bayescale.errors import PriorError
 from bayescale.inference.sampler import Sampler
 from bayescale.laws import get
-from bayescale.model import BELOW, Model
+from bayescale.model import Model
 from bayescale.noise import Noise
 from bayescale.prior import Prior
 from bayescale.prior_sets import Family, PriorSet

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayescale.model import BELOW
+from bayescale.discrepancy import BELOW
 
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
