@@ -30,6 +30,10 @@ __all__ = [
 
 Draws = Mapping[str, Any]
 
+# Tables with many runs far off have noise whose tails reach beyond all numbers (a Student-t with nu below 1). No run has
+# a loss more than this far from that of the law, log loss: a factor of 20,000.
+FARTHEST = 10.0
+
 EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24", "U": "100B", "S": "1e5"}
 
 
@@ -58,7 +62,8 @@ def _scatter(model: Model, theta: Draws, mean: Any, columns: Mapping[str, Any], 
     def one(draw: Draws, mean: Any, columns: Mapping[str, Any], key: Any) -> Any:
         scale = jnp.broadcast_to(model.noise.scale(columns, model.law.reference_run, draw), mean.shape)
         scale = jnp.hypot(scale, sd / mean)
-        return jnp.exp(model.noise.distribution(jnp.log(mean), scale, draw).sample(key))
+        off = model.noise.distribution(jnp.zeros_like(mean), scale, draw).sample(key)
+        return mean * jnp.exp(jnp.clip(off, -FARTHEST, FARTHEST))
 
     per_draw = {name: 0 if jnp.ndim(values) == 2 else None for name, values in columns.items()}
     keys = jax.random.split(key, mean.shape[0])

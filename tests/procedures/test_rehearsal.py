@@ -95,7 +95,8 @@ def test_rehearsal_of_a_law_that_is_true(made: Fit) -> None:
 
 def test_a_law_that_breaks_is_said_and_widens_the_forecast(made: Fit) -> None:
     runs = ladder(broken=0.2)
-    broken = NUTS(model(runs), SAMPLER).fit(runs, seed=1)
+    # with `below` sampled the posterior of a kink takes five times as long
+    broken = NUTS(model(runs).with_priors(below=0.04), SAMPLER).fit(runs, seed=1)
     assert any("does not describe how the loss falls with compute" in text for text in broken.diagnostics.warnings)
     assert "DO NOT TRUST" in repr(broken)
     target = {"N": [1e10], "D": [2e11]}
