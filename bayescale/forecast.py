@@ -30,10 +30,7 @@ __all__ = [
 
 Draws = Mapping[str, Any]
 
-# Tables with many runs far off have noise whose tails reach beyond all numbers (a Student-t with nu below 1). No run has
-# a loss more than this far from that of the law, log loss: a factor of 20,000.
-FARTHEST = 10.0
-
+FARTHEST = 10.0  # of a loss from the law's, log loss: a Student-t with nu below 1 has draws beyond all numbers
 EXAMPLES = {"N": "70B", "D": "1.4T", "C": "1e24", "U": "100B", "S": "1e5"}
 
 
