@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayescale.grouping import spread_out
+
 from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
@@ -19,6 +20,8 @@ __all__ = ["Diagnostics", "contraction", "diagnose", "shift"]
 MIN_BFMI = 0.3
 MAX_DEPTH_SHARE = 0.01
 MAX_PARETO_K = 0.7
+# Degrees of freedom below which a Student-t has no mean.
+LEAST_NU = 1.0
 # A parameter of which the table takes away less than a tenth of the prior variance is answered by the prior.
 MIN_CONTRACTION = 0.1
 # A normal prior puts one draw in a thousand this many sds out.
@@ -241,6 +244,18 @@ def _short(model: Model, runs: int | None) -> list[str]:
     ]
 
 
+def _tails(samples: Samples) -> list[str]:
+    """A warning where the noise has heavier tails than a Cauchy distribution: the law is not that of all runs."""
+    nu = float(np.median(samples.theta["nu"])) if "nu" in samples.theta else math.inf
+    if nu >= LEAST_NU:
+        return []
+    return [
+        f"nu is {nu:.2g}: a good part of the runs lies so far from the law that the scatter has no mean, and bands of new "
+        "runs mean little. Look at the residuals; runs of a few tokens per parameter, other schedules or diverged ones "
+        "are left out with --where."
+    ]
+
+
 def diagnose(model: Model, samples: Samples, runs: int | None = None) -> Diagnostics:
     """Judge draws of NUTS.
 
@@ -268,7 +283,7 @@ def diagnose(model: Model, samples: Samples, runs: int | None = None) -> Diagnos
         how = "a long warm-up with dense adaptation" if samples.kernel.dense else "longer trajectories"
         notes.append(f"the first, short run did not converge; these draws come from {how}.")
     return Diagnostics(
-        warnings=(*short, *interrupted, *_chains(samples, found), *modes, *dominated, *disagree),
+        warnings=(*short, *interrupted, *_chains(samples, found), *modes, *dominated, *disagree, *_tails(samples)),
         notes=tuple(notes),
         max_rhat=found.max_rhat,
         min_ess=found.min_ess,

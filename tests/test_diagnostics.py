@@ -170,6 +170,15 @@ def test_energy_that_is_not_a_number(model: Model, good: Samples) -> None:
     assert "BFMI" in only_warning(model, with_stat(good, "energy", np.full((4, 1000), np.nan)))
 
 
+def test_tails_beyond_those_of_a_cauchy_distribution(model: Model, good: Samples) -> None:
+    nu = good.theta["nu"]
+    wild = with_theta(good, "nu", 0.45 * nu / np.median(nu))
+    said = [text for text in diagnose(model, wild).warnings if text.startswith("nu is 0.45: a good part of the runs")]
+    assert len(said) == 1
+    heavy = with_theta(good, "nu", 1.1 * nu / np.median(nu))
+    assert not any("a good part of the runs" in text for text in diagnose(model, heavy).warnings)
+
+
 def test_several_modes_between_which_no_chain_goes(model: Model, good: Samples) -> None:
     distinct = np.arange(len(good.modes.distinct)) < 2
     draws = good.theta["a"].copy()
