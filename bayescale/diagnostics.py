@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bayescale.grouping import spread_out
-
 from bayescale.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, Convergence, bfmi
 from bayescale.inference.sample import Samples
 from bayescale.model import Model
