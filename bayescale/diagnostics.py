@@ -249,9 +249,9 @@ def _tails(samples: Samples) -> list[str]:
     if nu >= LEAST_NU:
         return []
     return [
-        f"nu is {nu:.2g}: a good part of the runs lies so far from the law that the scatter has no mean, and bands of new "
-        "runs mean little. Look at the residuals; runs of a few tokens per parameter, other schedules or diverged ones "
-        "are left out with --where."
+        f"nu is {nu:.2g}: a good part of the runs lies so far from the law that the scatter has no mean, and bands of "
+        "new runs mean little. Look at the residuals; runs of a few tokens per parameter, other schedules or diverged "
+        "ones are left out with --where."
     ]
 
 
