@@ -8,23 +8,32 @@ errors into the fit. A `Discrepancy` is a statement about both, on log loss.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayescale.errors import PriorError
+from bayescale.prior import Prior
 
-__all__ = ["BELOW", "EARLY", "Discrepancy", "Ladder", "Rehearsal"]
+__all__ = ["BELOW", "DISTANCES", "UNDERTRAINED", "Discrepancy", "Ladder", "Rehearsal", "allowances"]
 
-# Of a model with a discrepancy: the parameter that is the sd of log loss by which runs may be off for each decade that
-# they are early, and the column with these decades.
+# Parameters of a model with a discrepancy: sds of log loss by which runs may be off for each decade that they lie away
+# from what a law is for. Then the column with these decades, for each.
 BELOW = "below"
-EARLY = "decades early"
+UNDERTRAINED = "undertrained"
+DISTANCES = {BELOW: "decades early", UNDERTRAINED: "decades undertrained"}
+_PRIORS = {BELOW: Prior("LogNormal", math.log(0.03), 0.7), UNDERTRAINED: Prior("LogNormal", math.log(0.03), 1.0)}
 
 # Slopes [log loss per decade of compute] between which the posterior of the law's own slope error is computed.
 _GRID = np.geomspace(2e-4, 0.8, 200)
+_NONE: Mapping[str, Any] = {}
+
+
+def allowances(columns: Collection[str]) -> dict[str, Prior]:
+    """Default priors of the sds for each decade, for a model that reads these columns."""
+    return {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or {"N", "D"} <= set(columns)}
 
 
 class Rehearsal(NamedTuple):
@@ -106,8 +115,10 @@ class Discrepancy:
 
     Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
-    together with its prior: a ladder that the law describes all the way down counts as a whole. Beyond the top,
-    :math:`u` decades out, the law is off by
+    together with its prior: a ladder that the law describes all the way down counts as a whole. A run of fewer than
+    ``fewest`` tokens per parameter has hardly begun to learn: its loss lies up to 40 % above a law that holds elsewhere
+    (Porian et al. 2024). It may be off by ``undertrained``, likewise a parameter, for each decade of that ratio. Beyond
+    the top, :math:`u` decades out, the law is off by
 
     .. math:: (b + r) u + v + w, \qquad v \sim N(0, \text{level}^2), \quad w \sim N(0, \text{run}^2)
 
@@ -127,6 +138,8 @@ class Discrepancy:
         Decades from the top within which runs are not off for being early.
     run, level, slope, shape, breaks, steepest : float
         As above.
+    fewest : float
+        Tokens per parameter from which on a run is not undertrained.
 
     Raises
     ------
@@ -135,22 +148,25 @@ class Discrepancy:
 
     References
     ----------
-    Kennedy and O'Hagan 2001, DOI 10.1111/1467-9868.00294, on model discrepancy.
+    Kennedy and O'Hagan 2001, DOI 10.1111/1467-9868.00294, on model discrepancy. Porian et al. 2024, arXiv 2406.19146,
+    for runs of few tokens per parameter.
 
     Examples
     --------
-    >>> long, short = (Discrepancy().offsets(Ladder(1e21, span), [1e22, 1e23], 4000) for span in (3.0, 0.1))
+    >>> far = {"C": [1e22, 1e23]}
+    >>> long, short = (Discrepancy().offsets(Ladder(1e21, span), far, 4000) for span in (3.0, 0.1))
     >>> bool((np.quantile(short, 0.95, axis=0) > 2 * np.quantile(long, 0.95, axis=0)).all())
     True
     """
 
     near: float = 0.5
-    run: float = 0.008
+    run: float = 0.006
     level: float = 0.002
-    slope: float = 0.001
+    slope: float = 0.005
     shape: float = 4.0
     breaks: float = 0.05
     steepest: float = 0.2
+    fewest: float = 3.0
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -167,9 +183,16 @@ class Discrepancy:
         """Plain values, for a file."""
         return asdict(self)
 
-    def early(self, ladder: Ladder, compute: Any) -> np.ndarray:
-        """Decades (run,) that runs with these FLOPs lie below the top, beyond those that are near."""
-        return np.maximum(-ladder.beyond(compute) - self.near, 0.0)
+    def distances(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Decades (run,) by which runs lie away from what a law is for, by the parameter that is their sd.
+
+        `columns` has their FLOPs ``C``; where it lacks ``N`` or ``D`` nobody is undertrained.
+        """
+        found = {BELOW: np.maximum(-ladder.beyond(columns["C"]) - self.near, 0.0)}
+        if "N" in columns and "D" in columns:
+            ratio = np.asarray(columns["D"], np.float64) / np.asarray(columns["N"], np.float64)
+            found[UNDERTRAINED] = np.maximum(np.log10(self.fewest / ratio), 0.0)
+        return found
 
     def _slope_weights(self, rehearsal: Rehearsal | None) -> tuple[np.ndarray, np.ndarray]:
         """Sds that the slope error may have, and the probability of each; the last is that of a law that breaks."""
@@ -197,12 +220,15 @@ class Discrepancy:
     def _ladder_slope(self, ladder: Ladder) -> float:
         return 1.0 / math.hypot(1.0 / self.steepest, ladder.decades / self.level)
 
-    def own_sds(self, ladder: Ladder, compute: Any, below: Any = 0.0) -> np.ndarray:
-        """Sd of what runs with these FLOPs (run,) are off by for themselves, beyond the top or below it.
+    def own_sds(self, ladder: Ladder, columns: Mapping[str, Any], theta: Mapping[str, Any]) -> np.ndarray:
+        """Sd (sample, run) of what runs are off by for themselves: beyond the top, below it, or undertrained.
 
-        `below` is the sd for each decade below the top, a number or draws (size, 1).
+        `theta` holds draws (sample,) of the sds for each decade (`DISTANCES`); what it lacks is not allowed for.
         """
-        return np.where(ladder.beyond(compute) > 0, self.run, below * self.early(ladder, compute))
+        away = self.distances(ladder, columns)
+        terms = [np.where(ladder.beyond(columns["C"]) > 0, self.run, 0.0)[None, :]]
+        terms += [np.reshape(theta[name], (-1, 1)) * decades for name, decades in away.items() if name in theta]
+        return np.asarray(np.sqrt(sum(term**2 for term in terms)))
 
     def shared(self, ladder: Ladder, compute: Any, size: int, generator: np.random.Generator) -> np.ndarray:
         """Draws (size, run) of what runs are off by together: one error of slope a draw, one level for each budget."""
@@ -216,29 +242,30 @@ class Discrepancy:
         beyond = np.maximum(ladder.beyond(values), 0.0)
         return slope[:, None] * beyond + np.where(beyond > 0, levels, 0.0)
 
-    def offsets(self, ladder: Ladder, compute: Any, size: int, seed: int = 0, below: Any = 0.0) -> np.ndarray:
+    def offsets(
+        self, ladder: Ladder, columns: Mapping[str, Any], size: int, seed: int = 0, theta: Mapping[str, Any] = _NONE
+    ) -> np.ndarray:
         """Draws of what to add to the log loss of the law.
 
         Parameters
         ----------
         ladder : Ladder
             The runs that were fitted.
-        compute : array_like (run,)
-            FLOPs of the runs to forecast.
+        columns : mapping of str to array_like (run,)
+            The runs to forecast: their FLOPs ``C`` and, where known, ``N`` and ``D``.
         size : int
             Draws.
         seed : int
             Seed of the draws.
-        below : float or array (size,)
-            Sd of runs below the top, for each decade.
+        theta : mapping of str to array (size,)
+            Sds for each decade that runs are early or undertrained; what it lacks is not allowed for.
 
         Returns
         -------
         numpy.ndarray (size, run)
             What runs share, and what each has of its own.
         """
-        values = np.asarray(compute, dtype=np.float64)
+        values = np.asarray(columns["C"], dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
         together = self.shared(ladder, values, size, generator)
-        own = self.own_sds(ladder, values, np.reshape(below, (-1, 1)))
-        return together + own * generator.standard_normal((size, values.size))
+        return together + self.own_sds(ladder, columns, theta) * generator.standard_normal((size, values.size))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayescale._float64 import jnp
-from bayescale.discrepancy import BELOW, EARLY, Discrepancy, Ladder
+from bayescale.discrepancy import DISTANCES, Discrepancy, Ladder, allowances
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
 from bayescale.laws import Law, get
@@ -26,9 +25,6 @@ __all__ = ["KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
 # Columns: the sd of each log loss that is known beforehand, and the sd that the evaluation leaves of each loss.
 KNOWN_SD = "known sd"
 LOSS_SD = "loss_sd"
-_ALLOWED = {BELOW: Prior("LogNormal", math.log(0.03), 0.7)}
-# Parameters of the noise that are one number for all runs.
-_COMMON = {"nu": "the degrees of freedom of the noise", BELOW: "what early runs may be off by"}
 
 
 def evaluation_sd(runs: Runs) -> np.ndarray:
@@ -84,13 +80,14 @@ class Model:
                 f"{self.law.name} with {self.noise} noise has no parameter {unknown[0]!r}{hint}; "
                 f"its parameters are {', '.join(self._defaults)}"
             )
-        for name in _COMMON.keys() & self.pools.keys():
-            raise PriorError(f"{name}, {_COMMON[name]}, is one number for all runs and cannot be pooled")
+        for name in self.pools.keys() & {"nu", *DISTANCES}:
+            raise PriorError(f"{name} belongs to the noise: it is one number for all runs and cannot be pooled")
 
     @property
     def _defaults(self) -> dict[str, Prior | Pooled]:
         priors: dict[str, Prior | Pooled] = {name: self.law.priors[name] for name in self.law.parameters}
-        return priors | dict(self.law.pooled) | self.noise.priors | ({} if self.discrepancy is None else _ALLOWED)
+        allowed = {} if self.discrepancy is None else allowances(self.columns)
+        return priors | dict(self.law.pooled) | self.noise.priors | allowed
 
     @property
     def priors(self) -> dict[str, Prior | Pooled]:
@@ -160,7 +157,7 @@ class Model:
         """The columns the model reads, float64, each of shape (run,), and what follows from them.
 
         Sds of log loss are known from the evaluation of each run (the column ``loss_sd``, nats per token). With a
-        discrepancy there is a column of how many decades each run is early.
+        discrepancy there are columns of how many decades each run is early and undertrained.
 
         Raises
         ------
@@ -185,7 +182,8 @@ class Model:
                     "finite values above 0"
                 )
         if self.discrepancy is not None:
-            data[EARLY] = self.discrepancy.early(Ladder.of(data["C"]), data["C"])
+            away = self.discrepancy.distances(Ladder.of(data["C"]), data)
+            data |= {DISTANCES[name]: decades for name, decades in away.items()}
         if LOSS_SD in runs and "loss" in runs:
             data[KNOWN_SD] = evaluation_sd(runs)
         return data | self.places(self.law.labels(runs) if self.groups else {})
@@ -236,7 +234,7 @@ class Model:
         theta = self.per_run(theta, data)
         location = self._log_mean(data, theta)
         scale = self.noise.scale(data, self.law.reference_run, theta)
-        extra = [theta[BELOW] * jnp.asarray(data[EARLY])] if EARLY in data else []
+        extra = [theta[name] * jnp.asarray(data[column]) for name, column in DISTANCES.items() if column in data]
         extra += [jnp.asarray(data[KNOWN_SD])] if KNOWN_SD in data else []
         scale = jnp.sqrt(sum(map(jnp.square, extra), scale**2)) if extra else scale
         return self.noise.distribution(location, scale, theta)

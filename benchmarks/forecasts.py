@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bayescale import Runs
-from bayescale.discrepancy import BELOW
+from bayescale.discrepancy import DISTANCES
 from bayescale.evaluation import HuberBootstrap
 from bayescale.fits import Fit
 from bayescale.inference.sampler import Sampler
@@ -134,7 +134,7 @@ def simulate(seeds: range) -> Iterator[dict[str, Any]]:
             runs, law, theta = _simulated(prior_set.priors(), factor, generator)
             model = prior_set.model(runs)
             full = NUTS(model, Sampler(draws=500)).fit(runs, seed=seed)
-            kept = {name: prior for name, prior in model.overrides if name != BELOW}
+            kept = {name: prior for name, prior in model.overrides if name not in DISTANCES}
             exact = NUTS(Model(model.law, model.noise).with_priors(**kept), Sampler(draws=500)).fit(runs, seed=seed)
             for away in AWAY:
                 N = np.sqrt(BUDGETS[-1] * away / 120.0)

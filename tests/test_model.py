@@ -118,25 +118,38 @@ class TestDiscrepancy:
     allowing = Model(Chinchilla(), discrepancy=Discrepancy())
 
     def test_how_far_early_runs_may_be_off_is_a_parameter(self) -> None:
-        assert list(self.allowing.priors)[-1] == "below"
+        assert list(self.allowing.priors)[-2:] == ["below", "undertrained"]
+        # a law of compute alone tells no tokens from parameters
+        assert list(Model(PowerC(), discrepancy=Discrepancy()).priors)[-1] == "below"
         pinned = self.allowing.with_priors(below=0.04, E=1.7)
         assert pinned.priors["below"].fixed
         assert Model.from_spec(json.loads(json.dumps(pinned.spec()))) == pinned
         with pytest.raises(PriorError, match="no parameter 'below'"):
             Model(Chinchilla()).with_priors(below=0.04)
 
-    @pytest.mark.parametrize("name", ["nu", "below"])
+    @pytest.mark.parametrize("name", ["nu", "below", "undertrained"])
     def test_what_is_one_number_for_all_runs(self, name: str) -> None:
-        with pytest.raises(PriorError, match=f"{name}, .*, is one number for all runs and cannot be pooled"):
+        with pytest.raises(
+            PriorError, match=f"{name} belongs to the noise: it is one number for all runs and cannot be pooled"
+        ):
             self.allowing.pool("corpus", name)
 
     def test_early_runs_scatter_more(self) -> None:
         C = np.array([1e18, 1e20, 1e21])
         data = self.allowing.data(Runs.from_arrays(N=np.sqrt(C / 120), D=np.sqrt(C / 0.3), loss=np.full(3, 2.5)))
         theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.04}
+        theta["undertrained"] = 0.1
         # three decades and one below the top, of which half a decade is near
         expected = np.hypot(0.01, 0.04 * np.array([2.5, 0.5, 0.0]))
         np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
+
+    def test_undertrained_runs_scatter_more(self) -> None:
+        N = np.array([1e8, 1e9, 1e9])
+        data = self.allowing.data(Runs.from_arrays(N=N, D=N * [200.0, 2.0, 0.3], loss=np.full(3, 2.5)))
+        theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.0}
+        # from three tokens per parameter down
+        expected = np.hypot(0.01, 0.1 * np.array([0.0, np.log10(1.5), 1.0]))
+        np.testing.assert_allclose(self.allowing.predictive(data, theta | {"undertrained": 0.1}).scale, expected)
 
 
 class Table(dict[str, Any]):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayescale._float64 import jax, jnp
-from bayescale.discrepancy import BELOW, Ladder
+from bayescale.discrepancy import Ladder
 from bayescale.forecast import forecast
 from bayescale.model import Model, evaluation_sd
 from bayescale.noise import Noise
@@ -92,7 +92,7 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
     scale = model.noise.scale(columns, model.law.reference_run, {name: theta[name][:, None] for name in theta})
     if model.discrepancy is not None and learnt.ladder is not None:
         # what every run is off by for itself would be one more dimension a run to draws; it is one term of the scale
-        own = model.discrepancy.own_sds(learnt.ladder, columns["C"], theta[BELOW][:, None])
+        own = model.discrepancy.own_sds(learnt.ladder, columns, theta)
         scale = np.hypot(scale, own)
     scale = np.hypot(scale, evaluation_sd(runs))
     each = _each(learnt, columns, residual, scale, seed)

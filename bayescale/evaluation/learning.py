@@ -28,6 +28,9 @@ REAL: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "StudentT": lambda value: value,
 }
 FEWEST_RUNS = 10
+PRIOR_DRAWS = 100_000
+# Precision that every table is taken to have, in that of the weak prior: a posterior no narrower than it says nothing.
+LEAST = 0.01
 
 
 # Under these a table speaks for itself, whatever unit its losses have: one sd of the floor is a factor of 2.7, of what
@@ -92,9 +95,19 @@ def _family(like: PriorSet, dataset: str, group: str, runs: Runs, seed: int) -> 
     noise = {name: prior for name, prior in like.given.items() if name in model.noise.priors}
     model = model.with_priors(**(noise | WEAK))
     samples = draw(model, runs, Sampler(), seed)
-    theta = with_pinned(model, samples)
-    told = {}
-    for name, form in like.learnt.items():
-        values = REAL[form](theta[name])
-        told[name] = (float(values.mean()), float(values.std()))
+    theta, weak = with_pinned(model, samples), model.sample_priors(PRIOR_DRAWS, seed)
+    told = {name: _alone(REAL[form](theta[name]), REAL[form](weak[name])) for name, form in like.learnt.items()}
     return Family(dataset, group, told), diagnose(model, samples).warnings
+
+
+def _alone(posterior: np.ndarray, prior: np.ndarray) -> tuple[float, float]:
+    """Mean and sd of what a table says by itself: its posterior with the weak prior divided out, both taken as normal.
+
+    A family that says next to nothing would otherwise count as one more that has the value of the weak prior.
+    """
+    said, weak = (1.0 / float(values.var()) for values in (posterior, prior))
+    precision = said - weak
+    if precision < LEAST * weak:
+        return float(posterior.mean()), float((LEAST * weak) ** -0.5)
+    mean = (said * float(posterior.mean()) - weak * float(prior.mean())) / precision
+    return mean, float(precision**-0.5)

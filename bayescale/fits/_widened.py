@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayescale.discrepancy import BELOW
+from bayescale.discrepancy import DISTANCES
 
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
@@ -18,15 +18,16 @@ LOSSES = ("mean_loss", "new_run_loss")
 
 
 def widened(fit: Fit, made: xr.Dataset, compute: str, seed: int, losses: tuple[str, ...] = LOSSES) -> xr.Dataset:
-    """Losses over (sample, ..) times what the law may be off by at that compute; as
-    they are where it is taken at its word.
+    """Losses over (sample, ..) times what the law may be off by at that compute.
 
-    `compute` names the coordinate with the FLOPs.
+    They stay as they are where it is taken at its word. `compute` names the coordinate with the FLOPs.
     """
     if fit.ladder is None or fit.model is None or fit.model.discrepancy is None:
         return made
     targets = made[compute]
-    below = fit.theta[BELOW]
-    offsets = fit.model.discrepancy.offsets(fit.ladder, targets.values, made.sizes["sample"], seed, below)
+    sizes = (name for name in ("N", "D") if name in made.coords and made[name].dims == targets.dims)
+    columns = {"C": targets.values} | {name: made[name].values for name in sizes}
+    theta = {name: fit.theta[name] for name in DISTANCES if name in fit.theta}
+    offsets = fit.model.discrepancy.offsets(fit.ladder, columns, made.sizes["sample"], seed, theta)
     factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
     return made.assign({name: made[name] * factors for name in losses})

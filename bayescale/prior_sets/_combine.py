@@ -23,7 +23,8 @@ HEAVIEST = float(t.ppf(0.95, DFS[0]) / t.ppf(0.75, DFS[0]))
 FEWEST = 3
 # Scales between groups that are looked at, ends and number: from what no table would show to what none would survive.
 SCALES = (0.02, 10.0, 60)
-LOCATIONS = 121
+# Locations that are looked at: over all values, around each, and at most.
+LOCATIONS, AROUND, MOST = 61, 21, 250
 FAR = 1e3
 
 
@@ -78,19 +79,27 @@ def combine(effects: Iterable[Effect]) -> tuple[float, float, float]:
             f"a prior is learnt from {FEWEST} groups of runs or more, and there are {len(values)}: one group says how "
             "its own parameter is known, not how far the next group's may lie"
         )
-    margin = max(float(np.ptp(values)), 3.0 * float(np.sqrt(variances.max())))
-    locations = np.linspace(values.min() - margin, values.max() + margin, LOCATIONS)[:, None]
+    locations = _locations(values, np.sqrt(variances))[:, None]
     scales = np.geomspace(*SCALES)[:, None, None]
     # a Student-t seen with a normal error is close to one of the joint scale
     total = np.sqrt(scales**2 + variances)
     kernel = -0.5 * (DF + 1.0) * np.log1p(((values - locations) / total) ** 2 / DF) - np.log(total)
     log_weight = kernel.sum(axis=-1)
-    weight = np.exp(log_weight - log_weight.max())
+    weight = np.exp(log_weight - log_weight.max()) * np.gradient(locations[:, 0])
     weight /= weight.sum()
     low, lower, upper, high = (_quantile(level, weight, locations[:, 0], scales[..., 0]) for level in LEVELS)
     wide, half = high - low, upper - lower
     df = brentq(lambda df: t.ppf(0.95, df) / t.ppf(0.75, df) - wide / half, *DFS) if wide / half < HEAVIEST else DFS[0]
     return float(df), 0.5 * (lower + upper), half / (2.0 * float(t.ppf(0.75, df)))
+
+
+def _locations(values: np.ndarray, sds: np.ndarray) -> np.ndarray:
+    """Locations that are looked at: all over the values, and closely around each, since sds may differ a hundredfold."""
+    margin = max(float(np.ptp(values)), 3.0 * float(sds.max()))
+    over = np.linspace(values.min() - margin, values.max() + margin, LOCATIONS)
+    around = values[:, None] + np.hypot(sds, SCALES[0])[:, None] * np.linspace(-6.0, 6.0, AROUND)
+    found = np.unique(np.concatenate([over, around.ravel()]))
+    return found[:: 1 + len(found) // MOST]
 
 
 def _quantile(level: float, weight: np.ndarray, locations: np.ndarray, scales: np.ndarray) -> float:

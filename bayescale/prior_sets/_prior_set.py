@@ -33,7 +33,7 @@ class Family:
     dataset, group : str
         The table, and the design it shares with others.
     told : mapping of str to (float, float)
-        Posterior mean and sd of each parameter under weak priors, on the scale on which it is real.
+        What the table says of each parameter by itself, on the scale on which it is real: mean and sd.
     """
 
     dataset: str
@@ -127,7 +127,7 @@ class PriorSet:
             *(f'{name} = "{prior}"' for name, prior in self.given.items()),
         ]
         lines += ["", "[discrepancy]", *(f"{name} = {value!r}" for name, value in self.discrepancy.document().items())]
-        lines += ["", "# posterior mean and sd in each table under weak priors, logarithms and logits"]
+        lines += ["", "# what each table says by itself: mean and sd, of logarithms and logits"]
         for family in self.families:
             lines += ["", "[[family]]", f'dataset = "{family.dataset}"', f'group = "{family.group}"']
             lines += [f"{name} = [{mean:.4f}, {sd:.4f}]" for name, (mean, sd) in family.told.items()]

@@ -43,6 +43,12 @@ def test_one_exceptional_group_does_not_widen_the_prior_of_all() -> None:
     assert robust < 3 * scale
 
 
+def test_a_group_that_says_nothing_changes_nothing() -> None:
+    """However far off what it has for a value, and however wide: the close groups are still told apart."""
+    close = [Effect(str(i), value, 0.02) for i, value in enumerate((0.0, 0.1, -0.1, 0.05, -0.05, 0.08))]
+    assert combine([*close, Effect("silent", 3.0, 20.0)]) == pytest.approx(combine(close), rel=0.02, abs=2e-3)
+
+
 def test_two_groups_are_too_few() -> None:
     with pytest.raises(PriorError, match="learnt from 3 groups of runs or more, and there are 2"):
         combine([Effect("a", 0.0, 0.1), Effect("b", 0.0, 0.1), Effect("b", 0.0, 0.1)])

@@ -120,8 +120,9 @@ def test_forecasts_differ_from_the_law_by_the_discrepancy_alone(made: Fit) -> No
     assert made.model is not None
     assert made.ladder is not None
     target = {"N": [1e10, 2e9], "D": [2e11, 4e10]}
-    targets = [6 * 2e21, 6 * 8e19]
-    offsets = made.model.discrepancy.offsets(made.ladder, targets, 2000, 4, made.theta["below"])
+    columns = {"C": [6 * 2e21, 6 * 8e19]} | target
+    allowed = {name: made.theta[name] for name in ("below", "undertrained")}
+    offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, 4, allowed)
     theta = {name: values[:, None] for name, values in _law(made).items()}
     plain = made.law.loss(np.array([[1e10, 2e9]]), np.array([[2e11, 4e10]]), **theta)
     forecast = made.forecast(target, seed=4)
@@ -174,7 +175,7 @@ def test_early_runs_may_be_off(made: Fit) -> None:
     data = made.model.data(made.runs)
     low = np.asarray(made.runs["C"]) < 2e19
     np.testing.assert_allclose(data["decades early"][low], 1.5)
-    theta = {name: float(values[0]) for name, values in made.theta.items()}
+    theta = {name: float(values[0]) for name, values in made.theta.items()} | {"undertrained": 0.0}
     scale = np.asarray(made.model.predictive(data, theta).scale)
     np.testing.assert_allclose(scale[low], np.hypot(theta["sigma"], 1.5 * theta["below"]))
     top = data["decades early"] == 0
