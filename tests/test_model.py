@@ -129,9 +129,7 @@ class TestDiscrepancy:
 
     @pytest.mark.parametrize("name", ["nu", "below", "undertrained"])
     def test_what_is_one_number_for_all_runs(self, name: str) -> None:
-        with pytest.raises(
-            PriorError, match=f"{name} belongs to the noise: it is one number for all runs and cannot be pooled"
-        ):
+        with pytest.raises(PriorError, match=f"{name} belongs to the noise: .* cannot be pooled"):
             self.allowing.pool("corpus", name)
 
     def test_early_runs_scatter_more(self) -> None:

@@ -94,7 +94,7 @@ def combine(effects: Iterable[Effect]) -> tuple[float, float, float]:
 
 
 def _locations(values: np.ndarray, sds: np.ndarray) -> np.ndarray:
-    """Locations that are looked at: all over the values, and closely around each, since sds may differ a hundredfold."""
+    """Locations to look at: all over the values, and closely around each, since sds may differ a hundredfold."""
     margin = max(float(np.ptp(values)), 3.0 * float(sds.max()))
     over = np.linspace(values.min() - margin, values.max() + margin, LOCATIONS)
     around = values[:, None] + np.hypot(sds, SCALES[0])[:, None] * np.linspace(-6.0, 6.0, AROUND)
