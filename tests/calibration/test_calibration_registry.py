@@ -134,8 +134,8 @@ _EXEMPT = {
         averaging.LogDensity averaging.log_density averaging.predictive comparison.compare comparison.compare_laws
         curves.CurvePriors discrepancy.Discrepancy.distances discrepancy.Discrepancy.own_sds discrepancy.Rehearsal
         evaluation.Draws evaluation.Request fits.Fit fits.Fit.assemble fits.Fit.estimate fits.Fit.kind
-        fits.log_groups prior_sets.Family procedures.Procedure transfer.Pairs transfer.ScoreSettings transfer.read_pairs model.Model.data
-        procedures.NUTS.Settings targets.Reading""",
+        fits.log_groups prior_sets.Family procedures.Procedure procedures.NUTS.Settings transfer.Pairs
+        transfer.ScoreSettings transfer.read_pairs model.Model.data targets.Reading""",
     "a verdict in words on what another gives, tested against designs that are known": """
         diagnostics.Diagnostics diagnostics.contraction diagnostics.diagnose diagnostics.shift fits.Fit.rests_on
         fits.Fit.sensitivity fits.Sensitivity fits.allocation_verdicts fits.forecast_verdicts""",
