@@ -159,5 +159,5 @@ class TestModel:
     def test_what_it_has_not_is_refused(self) -> None:
         with pytest.raises(PriorError, match="has no parameter 'gamma'"):
             Model(Chinchilla()).pool("corpus", "gamma")
-        with pytest.raises(PriorError, match="nu, the degrees of freedom"):
+        with pytest.raises(PriorError, match="nu belongs to the noise"):
             Model(Chinchilla()).pool("corpus", "nu")
