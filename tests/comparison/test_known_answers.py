@@ -60,7 +60,7 @@ def test_a_real_disagreement_is_reported(isoflop_table: Callable[..., Runs]) -> 
     # grids that drift from the optimum to three times above it bias the parabola's exponent; least squares of the law
     # that made the table does not mind, and noise of one in a hundred thousand hides nothing
     runs = isoflop_table(drift=3.0, noise=1e-5)
-    made = bayescale.compare(runs, procedures=["vpnls", "isoflop"], replicates=300)
+    made = bayescale.compare(runs, procedures=["vpnls", "isoflop"], replicates=100)
     rows = made.pairs.set_index("quantity")
     assert rows["disagree"].all()
     assert "Beyond their uncertainties disagree: " in made.verdict
@@ -70,7 +70,7 @@ def test_a_real_disagreement_is_reported(isoflop_table: Callable[..., Runs]) -> 
 
 def test_the_same_tables_with_the_noise_of_practice(isoflop_table: Callable[..., Runs]) -> None:
     # the same bias among losses that scatter by half a per cent cannot be told from chance
-    made = bayescale.compare(isoflop_table(drift=3.0, noise=5e-3), procedures=["vpnls", "isoflop"], replicates=300)
+    made = bayescale.compare(isoflop_table(drift=3.0, noise=5e-3), procedures=["vpnls", "isoflop"], replicates=100)
     assert not made.pairs["disagree"].any()
 
 
