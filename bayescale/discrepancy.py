@@ -191,7 +191,7 @@ class Discrepancy:
         found = {BELOW: np.maximum(-ladder.beyond(columns["C"]) - self.near, 0.0)}
         if "N" in columns and "D" in columns:
             ratio = np.asarray(columns["D"], np.float64) / np.asarray(columns["N"], np.float64)
-            found[UNDERTRAINED] = np.maximum(np.log10(self.fewest / ratio), 0.0)
+            found[UNDERTRAINED] = np.log10(np.maximum(self.fewest / ratio, 1.0))
         return found
 
     def _slope_weights(self, rehearsal: Rehearsal | None) -> tuple[np.ndarray, np.ndarray]:
