@@ -186,7 +186,7 @@ class Discrepancy:
     def distances(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Decades (run,) by which runs lie away from what a law is for, by the parameter that is their sd.
 
-        `columns` has their FLOPs ``C``; where it lacks ``N`` or ``D`` nobody is undertrained.
+        `columns` has their FLOPs ``C``; where it lacks ``N`` or ``D`` no run is undertrained.
         """
         found = {BELOW: np.maximum(-ladder.beyond(columns["C"]) - self.near, 0.0)}
         if "N" in columns and "D" in columns:

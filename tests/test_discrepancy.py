@@ -40,9 +40,10 @@ def test_a_shorter_ladder_knows_less_of_its_slope() -> None:
 
 def test_one_budget_knows_nothing_of_the_slope() -> None:
     """With no ladder at all the slope error has the sd of the steepest there may be."""
-    drawn = Discrepancy(breaks=0.0).offsets(Ladder(1e21, 0.0), {"C": [1e22]}, MANY)[:, 0]
-    # the sd of 40,000 normal draws is known to .4 %; the slope of the law itself and what a run has add 1 % to .2
-    assert drawn.std() == pytest.approx(0.2, rel=0.02)
+    alone = Discrepancy(breaks=0.0, run=1e-9, level=1e-9, slope=1e-9)
+    drawn = alone.offsets(Ladder(1e21, 0.0), {"C": [1e22]}, MANY)[:, 0]
+    # three errors of the sd of 40,000 normal draws
+    assert drawn.std() == pytest.approx(alone.steepest, rel=3 / np.sqrt(2 * MANY))
 
 
 def test_nothing_is_added_at_the_top_and_above_near() -> None:

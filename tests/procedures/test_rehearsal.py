@@ -119,12 +119,13 @@ def test_too_few_runs_below_for_a_rehearsal() -> None:
 def test_forecasts_differ_from_the_law_by_the_discrepancy_alone(made: Fit) -> None:
     assert made.model is not None
     assert made.ladder is not None
-    target = {"N": [1e10, 2e9], "D": [2e11, 4e10]}
+    # the second is below the top and, at 1.25 tokens per parameter, undertrained
+    target = {"N": [1e10, 8e9], "D": [2e11, 1e10]}
     columns = {"C": [6 * 2e21, 6 * 8e19]} | target
     allowed = {name: made.theta[name] for name in ("below", "undertrained")}
     offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, 4, allowed)
     theta = {name: values[:, None] for name, values in _law(made).items()}
-    plain = made.law.loss(np.array([[1e10, 2e9]]), np.array([[2e11, 4e10]]), **theta)
+    plain = made.law.loss(np.array([target["N"]]), np.array([target["D"]]), **theta)
     forecast = made.forecast(target, seed=4)
     np.testing.assert_allclose(forecast["mean_loss"].values, np.asarray(plain) * np.exp(offsets), rtol=1e-12)
     path = made.path([1.2e22], seed=4)
