@@ -159,8 +159,9 @@ def _prior_dominated(
 ) -> tuple[list[str], list[str]]:
     """Warnings for parameters of the law that rest on a default prior; notes for chosen priors and for the noise."""
     chosen = {name for name, _ in model.overrides}
-    odds = [name for name, distance in shifts.items() if distance > FAR_FROM_PRIOR]
-    silent = [name for name, share in shares.items() if share < MIN_CONTRACTION and name not in odds]
+    shown = [name for name in shares if name not in model.nuisance]
+    odds = [name for name in shown if shifts[name] > FAR_FROM_PRIOR]
+    silent = [name for name in shown if shares[name] < MIN_CONTRACTION and name not in odds]
     parameters = {label: name for name, groups in model.groups_of.items() for label in groups.names(name)}
     warned = [n for n in silent if parameters.get(n, n) in {*model.law.parameters} - chosen]
     noted = [name for name in silent if name not in warned]

@@ -10,20 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayescale.errors import PriorError
+from bayescale.ladder import Ladder, Rehearsal
+from bayescale.law_error import HEIGHTS, added, bumps
 from bayescale.prior import Prior
 
-__all__ = ["BELOW", "DISTANCES", "UNDERTRAINED", "Discrepancy", "Ladder", "Rehearsal", "allowances"]
+__all__ = ["BELOW", "BUMPS", "DISTANCES", "SAMPLED", "UNDERTRAINED", "Discrepancy"]
 
 # Parameters of a model with a discrepancy: sds of log loss by which runs may be off for each decade that they lie away
 # from what a law is for. Then the column with these decades, for each.
 BELOW = "below"
 UNDERTRAINED = "undertrained"
 DISTANCES = {BELOW: "decades early", UNDERTRAINED: "decades undertrained"}
+# The column with the bumps of the smooth error, and all parameters that a discrepancy may add to a model.
+BUMPS = "bumps"
+SAMPLED = (*DISTANCES, *HEIGHTS)
 _PRIORS = {BELOW: Prior("LogNormal", math.log(0.03), 0.7), UNDERTRAINED: Prior("LogNormal", math.log(0.03), 1.0)}
 
 # Slopes [log loss per decade of compute] between which the posterior of the law's own slope error is computed.
@@ -31,94 +36,21 @@ _GRID = np.geomspace(2e-4, 0.8, 200)
 _NONE: Mapping[str, Any] = {}
 
 
-def allowances(columns: Collection[str]) -> dict[str, Prior]:
-    """Default priors of the sds for each decade, for a model that reads these columns."""
-    return {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or {"N", "D"} <= set(columns)}
-
-
-class Rehearsal(NamedTuple):
-    """How the law forecast the top of a ladder from its lower part.
-
-    Attributes
-    ----------
-    decades : float
-        Of compute, from the top of the lower part to the runs that were forecast.
-    error : float
-        Observed minus forecast log loss, over the runs that the forecast put nearest to the frontier.
-    sd : float
-        Of that error, were the law true: the posterior of the law's loss, and the noise of the runs.
-    runs : int
-        Over how many.
-    converged : bool
-        Whether the draws that this comes from had converged.
-    """
-
-    decades: float
-    error: float
-    sd: float
-    runs: int = 3
-    converged: bool = True
-
-    def variance(self, discrepancy: Discrepancy) -> float:
-        """Of the error, but for that of the law's slope."""
-        return self.sd**2 + discrepancy.level**2 + discrepancy.run**2 / self.runs
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """The runs that a forecast starts from.
-
-    Attributes
-    ----------
-    top : float
-        The largest training compute among them [FLOPs].
-    decades : float
-        How many decades of compute they span.
-    rehearsal : Rehearsal or None
-        How well the law forecast the top from the rest; None where the rest was too little to fit.
-    """
-
-    top: float
-    decades: float
-    rehearsal: Rehearsal | None = None
-
-    @classmethod
-    def of(cls, compute: Any, rehearsal: Rehearsal | None = None) -> Ladder:
-        """The ladder of runs with these training FLOPs (run,)."""
-        values = np.asarray(compute, dtype=np.float64)
-        return cls(float(values.max()), float(np.log10(values.max() / values.min())), rehearsal)
-
-    @property
-    def reference(self) -> dict[str, float]:
-        """The run at the top for laws to stand at: 20 tokens per parameter at the largest compute."""
-        N = (self.top / 120.0) ** 0.5
-        return {"N": N, "D": 20.0 * N}
-
-    def beyond(self, compute: Any) -> np.ndarray:
-        """Decades from the top to each of these FLOPs; negative below it."""
-        return np.log10(np.asarray(compute, dtype=np.float64) / self.top)
-
-    def document(self) -> dict[str, Any]:
-        """Plain values, for a file."""
-        return asdict(self) | {"rehearsal": None if self.rehearsal is None else list(self.rehearsal)}
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Ladder:
-        """The ladder that `document` described."""
-        told = document["rehearsal"]
-        return cls(**dict(document) | {"rehearsal": None if told is None else Rehearsal(*told)})
-
-
 @dataclass(frozen=True)
 class Discrepancy:
     r"""What a law may be wrong by, as sds of log loss.
+
+    Across the table the loss bends away from the law by an error of sd ``smooth`` that varies over a decade of compute
+    or of tokens per parameter (`bayescale.law_error`). Its heights are sampled with the law, so that bends of that size
+    are no evidence of a floor or an exponent, however many runs show them.
 
     Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
     together with its prior: a ladder that the law describes all the way down counts as a whole. A run of fewer than
     ``fewest`` tokens per parameter has hardly begun to learn: its loss lies up to 40 % above a law that holds elsewhere
-    (Porian et al. 2024). It may be off by ``undertrained``, likewise a parameter, for each decade of that ratio. Beyond
-    the top, :math:`u` decades out, the law is off by
+    (Porian et al. 2024). It may be off by ``undertrained``, likewise a parameter, for each decade of that ratio.
+
+    Beyond the top, :math:`u` decades out, the law is off by
 
     .. math:: (b + r) u + v + w, \qquad v \sim N(0, \text{level}^2), \quad w \sim N(0, \text{run}^2)
 
@@ -136,6 +68,8 @@ class Discrepancy:
     ----------
     near : float
         Decades from the top within which runs are not off for being early.
+    smooth : float
+        As above; 0 for none.
     run, level, slope, shape, breaks, steepest : float
         As above.
     fewest : float
@@ -160,9 +94,10 @@ class Discrepancy:
     """
 
     near: float = 0.5
-    run: float = 0.006
+    smooth: float = 0.02
+    run: float = 0.003
     level: float = 0.002
-    slope: float = 0.005
+    slope: float = 0.001
     shape: float = 4.0
     breaks: float = 0.05
     steepest: float = 0.2
@@ -183,6 +118,16 @@ class Discrepancy:
         """Plain values, for a file."""
         return asdict(self)
 
+    def priors(self, columns: Collection[str]) -> dict[str, Prior]:
+        """Default priors of what is sampled with the law, for a model that reads these columns."""
+        known = {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or {"N", "D"} <= set(columns)}
+        return known | (dict.fromkeys(HEIGHTS, Prior("Normal", 0.0, self.smooth)) if self.smooth > 0 else {})
+
+    def read(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Columns (run, ..) that a model with this discrepancy needs beside these, which have the FLOPs ``C``."""
+        away = {DISTANCES[name]: decades for name, decades in self.distances(ladder, columns).items()}
+        return away | ({BUMPS: self._bumps(ladder, columns)} if self.smooth > 0 else {})
+
     def distances(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Decades (run,) by which runs lie away from what a law is for, by the parameter that is their sd.
 
@@ -194,13 +139,30 @@ class Discrepancy:
             found[UNDERTRAINED] = np.log10(np.maximum(self.fewest / ratio, 1.0))
         return found
 
+    @staticmethod
+    def _bumps(ladder: Ladder, columns: Mapping[str, Any]) -> np.ndarray:
+        beyond = ladder.beyond(columns["C"])
+        if not {"N", "D"} <= columns.keys():
+            return bumps(beyond)
+        return bumps(beyond, np.asarray(columns["D"], np.float64) / np.asarray(columns["N"], np.float64))
+
+    def smooth_error(self, ladder: Ladder, columns: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
+        """What the law is off by, smoothly, at these runs under draws (sample,) of the heights: (sample, run), or 0."""
+        if self.smooth == 0 or HEIGHTS[0] not in theta:
+            return 0.0
+        return np.asarray(added(theta, self._bumps(ladder, columns)))
+
+    def _variance(self, rehearsal: Rehearsal) -> float:
+        """Of the error of a rehearsal, but for that of the law's slope."""
+        return rehearsal.sd**2 + self.level**2 + self.run**2 / rehearsal.runs
+
     def _slope_weights(self, rehearsal: Rehearsal | None) -> tuple[np.ndarray, np.ndarray]:
         """Sds that the slope error may have, and the probability of each; the last is that of a law that breaks."""
         density = _GRID**-self.shape * np.exp(-0.5 * self.shape * (self.slope / _GRID) ** 2)
         sds = np.append(_GRID, self.steepest)
         weights = np.append((1.0 - self.breaks) * density / density.sum(), self.breaks)
         if rehearsal is not None:
-            variance = rehearsal.variance(self) + (sds * rehearsal.decades) ** 2
+            variance = self._variance(rehearsal) + (sds * rehearsal.decades) ** 2
             log_odds = -0.5 * np.log(variance) - 0.5 * rehearsal.error**2 / variance
             weights = weights * np.exp(log_odds - log_odds.max())
         return sds, weights / weights.sum()
@@ -214,7 +176,7 @@ class Discrepancy:
         if rehearsal is None:
             return 0.0
         signal = (sds * rehearsal.decades) ** 2
-        share = signal / (signal + rehearsal.variance(self))
+        share = signal / (signal + self._variance(rehearsal))
         return np.asarray(share * rehearsal.error / rehearsal.decades)
 
     def _ladder_slope(self, ladder: Ladder) -> float:
@@ -267,5 +229,5 @@ class Discrepancy:
         """
         values = np.asarray(columns["C"], dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
-        together = self.shared(ladder, values, size, generator)
+        together = self.shared(ladder, values, size, generator) + self.smooth_error(ladder, columns, theta)
         return together + self.own_sds(ladder, columns, theta) * generator.standard_normal((size, values.size))

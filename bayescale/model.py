@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayescale._float64 import jnp
-from bayescale.discrepancy import DISTANCES, Discrepancy, Ladder, allowances
+from bayescale.discrepancy import BUMPS, DISTANCES, SAMPLED, Discrepancy
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
+from bayescale.ladder import Ladder
+from bayescale.law_error import HEIGHTS, added
 from bayescale.laws import Law, get
 from bayescale.noise import Noise
 from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
@@ -80,13 +82,13 @@ class Model:
                 f"{self.law.name} with {self.noise} noise has no parameter {unknown[0]!r}{hint}; "
                 f"its parameters are {', '.join(self._defaults)}"
             )
-        for name in self.pools.keys() & {"nu", *DISTANCES}:
+        for name in self.pools.keys() & {"nu", *SAMPLED}:
             raise PriorError(f"{name} belongs to the noise: it is one number for all runs and cannot be pooled")
 
     @property
     def _defaults(self) -> dict[str, Prior | Pooled]:
         priors: dict[str, Prior | Pooled] = {name: self.law.priors[name] for name in self.law.parameters}
-        allowed = {} if self.discrepancy is None else allowances(self.columns)
+        allowed = {} if self.discrepancy is None else self.discrepancy.priors(self.columns)
         return priors | dict(self.law.pooled) | self.noise.priors | allowed
 
     @property
@@ -111,6 +113,11 @@ class Model:
         """The groups of every pooled parameter; empty until the model is settled on a table."""
         found = {groups.over: groups for groups in self.groups}
         return {name: found[pool.over] for name, pool in self.pools.items() if pool.over in found}
+
+    @property
+    def nuisance(self) -> tuple[str, ...]:
+        """Parameters that say nothing by themselves, and are not shown: the heights of the law's smooth error."""
+        return tuple(name for name in HEIGHTS if name in self.priors)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -182,8 +189,7 @@ class Model:
                     "finite values above 0"
                 )
         if self.discrepancy is not None:
-            away = self.discrepancy.distances(Ladder.of(data["C"]), data)
-            data |= {DISTANCES[name]: decades for name, decades in away.items()}
+            data |= self.discrepancy.read(Ladder.of(data["C"]), data)
         if LOSS_SD in runs and "loss" in runs:
             data[KNOWN_SD] = evaluation_sd(runs)
         return data | self.places(self.law.labels(runs) if self.groups else {})
@@ -232,7 +238,7 @@ class Model:
     def predictive(self, data: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
         """NumPyro distribution of the log loss of new runs with these inputs under one set of parameters."""
         theta = self.per_run(theta, data)
-        location = self._log_mean(data, theta)
+        location = self._log_mean(data, theta) + (added(theta, data[BUMPS]) if BUMPS in data else 0.0)
         scale = self.noise.scale(data, self.law.reference_run, theta)
         extra = [theta[name] * jnp.asarray(data[column]) for name, column in DISTANCES.items() if column in data]
         extra += [jnp.asarray(data[KNOWN_SD])] if KNOWN_SD in data else []
@@ -264,6 +270,10 @@ class Model:
 
     def spec(self) -> dict[str, Any]:
         """The model as plain values, for a file: law, reference run, noise and every prior."""
+        settled: dict[str, Any] = {
+            "groups": [[list(groups.over), [list(labels) for labels in groups.labels]] for groups in self.groups],
+            "settings": self.law.settings,
+        }
         return {
             "law": self.law.name,
             "reference_run": self.law.reference_run,
@@ -271,16 +281,7 @@ class Model:
             "priors": {name: str(prior) for name, prior in self.priors.items()},
             "overrides": [name for name, _ in self.overrides],
             "discrepancy": None if self.discrepancy is None else self.discrepancy.document(),
-        } | self._settled
-
-    @property
-    def _settled(self) -> dict[str, Any]:
-        """What a table decided, where it decided anything."""
-        settled: dict[str, Any] = {
-            "groups": [[list(g.over), [list(labels) for labels in g.labels]] for g in self.groups]
-        }
-        settled |= {"settings": self.law.settings}
-        return {name: value for name, value in settled.items() if value}
+        } | {name: value for name, value in settled.items() if value}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Model:

@@ -14,6 +14,7 @@ from scipy import stats
 from bayescale._float64 import jax, jnp
 from bayescale.discrepancy import Discrepancy
 from bayescale.errors import NoiseError, PriorError, RunsError
+from bayescale.law_error import HEIGHTS, bumps
 from bayescale.laws import Law, get, names
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.power_c import PowerC
@@ -116,18 +117,20 @@ class TestValue:
 
 class TestDiscrepancy:
     allowing = Model(Chinchilla(), discrepancy=Discrepancy())
+    flat = dict.fromkeys(HEIGHTS, 0.0)
 
     def test_how_far_early_runs_may_be_off_is_a_parameter(self) -> None:
-        assert list(self.allowing.priors)[-2:] == ["below", "undertrained"]
+        own = set(self.allowing.priors) - set(Model(Chinchilla()).priors)
+        assert own == {"below", "undertrained", *HEIGHTS}
         # a law of compute alone tells no tokens from parameters
-        assert list(Model(PowerC(), discrepancy=Discrepancy()).priors)[-1] == "below"
+        assert "undertrained" not in Model(PowerC(), discrepancy=Discrepancy()).priors
         pinned = self.allowing.with_priors(below=0.04, E=1.7)
         assert pinned.priors["below"].fixed
         assert Model.from_spec(json.loads(json.dumps(pinned.spec()))) == pinned
         with pytest.raises(PriorError, match="no parameter 'below'"):
             Model(Chinchilla()).with_priors(below=0.04)
 
-    @pytest.mark.parametrize("name", ["nu", "below", "undertrained"])
+    @pytest.mark.parametrize("name", ["nu", "below", "undertrained", "bump_1"])
     def test_what_is_one_number_for_all_runs(self, name: str) -> None:
         with pytest.raises(PriorError, match=f"{name} belongs to the noise: .* cannot be pooled"):
             self.allowing.pool("corpus", name)
@@ -136,7 +139,7 @@ class TestDiscrepancy:
         C = np.array([1e18, 1e20, 1e21])
         data = self.allowing.data(Runs.from_arrays(N=np.sqrt(C / 120), D=np.sqrt(C / 0.3), loss=np.full(3, 2.5)))
         theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.04}
-        theta["undertrained"] = 0.1
+        theta |= {"undertrained": 0.1} | self.flat
         # three decades and one below the top, of which half a decade is near
         expected = np.hypot(0.01, 0.04 * np.array([2.5, 0.5, 0.0]))
         np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
@@ -147,7 +150,26 @@ class TestDiscrepancy:
         theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.0}
         # from three tokens per parameter down
         expected = np.hypot(0.01, 0.1 * np.array([0.0, np.log10(1.5), 1.0]))
-        np.testing.assert_allclose(self.allowing.predictive(data, theta | {"undertrained": 0.1}).scale, expected)
+        theta |= {"undertrained": 0.1} | self.flat
+        np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
+
+    def test_the_law_may_bend_away_from_the_runs(self) -> None:
+        """Heights move the location of the runs near their bump, and there is no such thing where `smooth` is 0."""
+        N = np.array([1e7, 1e8, 1e9])
+        runs = Runs.from_arrays(N=N, D=20 * N, loss=np.full(3, 2.5))
+        data = self.allowing.data(runs)
+        theta = {"E": 1.7, "a": 0.4, "b": 0.4, "alpha": 0.3, "beta": 0.3, "sigma": 0.01, "nu": 5.0, "below": 0.0}
+        theta |= {"undertrained": 0.1} | self.flat
+        law = self.allowing.log_mean(data, theta)
+        np.testing.assert_allclose(self.allowing.predictive(data, theta).location, law, rtol=1e-12)
+        # the second bump stands at the top of the ladder and 20 tokens per parameter
+        bent = self.allowing.predictive(data, theta | {"bump_2": 0.03}).location - law
+        np.testing.assert_allclose(bent, 0.03 * bumps(np.array([-4.0, -2.0, 0.0]))[:, 1], atol=1e-12)
+        assert bent[2] == bent.max() > 0.015
+        stiff = Model(Chinchilla(), discrepancy=Discrepancy(smooth=0.0))
+        assert not stiff.nuisance
+        assert "bumps" not in stiff.data(runs)
+        assert self.allowing.nuisance == HEIGHTS
 
 
 class Table(dict[str, Any]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
+from bayescale.ladder import Ladder
 from bayescale.laws import get
 from bayescale.model import Model
 from bayescale.noise import Noise

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayescale._float64 import jax, jnp
-from bayescale.discrepancy import Ladder
 from bayescale.forecast import forecast
+from bayescale.ladder import Ladder
 from bayescale.model import Model, evaluation_sd
 from bayescale.noise import Noise
 from bayescale.runs import Runs
@@ -94,6 +94,7 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
         # what every run is off by for itself would be one more dimension a run to draws; it is one term of the scale
         own = model.discrepancy.own_sds(learnt.ladder, columns, theta)
         scale = np.hypot(scale, own)
+        residual = residual - model.discrepancy.smooth_error(learnt.ladder, columns, theta)
     scale = np.hypot(scale, evaluation_sd(runs))
     each = _each(learnt, columns, residual, scale, seed)
     pointwise = logsumexp(each, axis=0) - np.log(len(each))

@@ -42,7 +42,9 @@ def draw(fit: Fit, folder: Path, budgets: Any = None) -> list[Path]:
 
         drawn = {name: values for name, values in fit.model.sample_priors(4000).items() if values.ndim == 1}
         prior = xr.Dataset({name: ("sample", values) for name, values in drawn.items()})
-    names = [name for name, draws in fit.theta.items() if draws.ndim == 1 and np.isfinite(draws).all()]
+    hidden = () if fit.model is None else fit.model.nuisance
+    shown = {name: draws for name, draws in fit.theta.items() if name not in hidden}
+    names = [name for name, draws in shown.items() if draws.ndim == 1 and np.isfinite(draws).all()]
     written = list(plots.save(plots.posteriors(fit.draws[names], prior).flat[0].figure, folder / "posteriors"))
     runs = fit.runs
     if fit.model is not None and fit.model.groups:

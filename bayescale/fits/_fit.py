@@ -15,7 +15,6 @@ import xarray as xr
 
 from bayescale.allocation import allocate
 from bayescale.diagnostics import Diagnostics
-from bayescale.discrepancy import Ladder
 from bayescale.errors import FitError
 from bayescale.fits import _storage
 from bayescale.fits._group import group_runs, one_group, refuse_groups
@@ -27,6 +26,7 @@ from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.fits._tree import as_named, tree_groups
 from bayescale.fits._widened import widened
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
+from bayescale.ladder import Ladder
 from bayescale.laws import Law, get
 from bayescale.model import Model
 from bayescale.runs import Runs

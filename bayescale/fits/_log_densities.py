@@ -64,8 +64,8 @@ def log_groups(fit: Fit) -> xr.DataTree:
     -------
     xarray.DataTree
         With ``log_prior``: the log density of each sampled parameter's prior at each draw, on the parameter's own
-        scale, (chain, draw); and ``log_likelihood``: ``log_loss``, the log density of the log loss of each run, (chain,
-        draw, run).
+        scale, (chain, draw), but for the heights of a smooth error of the law; and ``log_likelihood``: ``log_loss``,
+        the log density of the log loss of each run, (chain, draw, run).
 
     Raises
     ------
@@ -78,13 +78,17 @@ def log_groups(fit: Fit) -> xr.DataTree:
     shape = next(iter(drawn.values())).shape
     dims = ("chain", "draw", "run")
     likelihood = xr.Dataset({"log_loss": (dims, each.reshape(*shape, -1))})
-    prior = {
-        name: (dims[:2], np.asarray(_log_prior(own, drawn[name])))
-        for name, own in model.scalars.items()
-        if not own.fixed
-    }
+    prior = {name: (dims[:2], np.asarray(_log_prior(own, drawn[name]))) for name, own in _scaled(model).items()}
     groups = {name: node.to_dataset() for name, node in fit.tree.children.items()}
     return xr.DataTree.from_dict(groups | {"log_prior": xr.Dataset(prior), "log_likelihood": likelihood})
+
+
+def _scaled(model: Model) -> dict[str, Prior]:
+    """The priors that an answer may rest on: of what is sampled, without the heights of the law's smooth error.
+
+    How far those may go belongs to the likelihood: raised to a power with the priors, it would move every answer.
+    """
+    return {name: prior for name, prior in model.scalars.items() if not prior.fixed and name not in model.nuisance}
 
 
 def _log_prior(prior: Prior, values: Any) -> Any:
@@ -104,8 +108,7 @@ def totals(fit: Fit, keep: np.ndarray) -> dict[str, np.ndarray]:
 
 @program(1)
 def _totals(model: Model, theta: Mapping[str, Any], table: Table) -> tuple[Any, Any]:
-    free = {name: each for name, each in model.scalars.items() if not each.fixed}
-    prior = sum(_log_prior(each, theta[name]) for name, each in free.items())
+    prior = sum(_log_prior(each, theta[name]) for name, each in _scaled(model).items())
 
     def likelihood(draw: Mapping[str, Any]) -> Any:
         return log_likelihood(model.predictive(table.columns, draw), table.log_loss, table.weight)

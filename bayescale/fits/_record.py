@@ -48,7 +48,7 @@ class Record:
     versions : mapping
         Of everything that decides the draws.
     ladder : mapping or None
-        Of a model with a discrepancy: what its forecasts start from (`bayescale.discrepancy.Ladder`).
+        Of a model with a discrepancy: what its forecasts start from (`bayescale.ladder.Ladder`).
     """
 
     law: str

@@ -95,7 +95,8 @@ def sensitivity(fit: Fit, budgets: Any = ()) -> Sensitivity:
         The law does not split a budget.
     """
     judge = Judge(fit)
-    posterior = {str(name): fit.draws[name].values.ravel() for name in fit.draws.data_vars}
+    shown = [str(name) for name in fit.draws.data_vars if name not in judge.model.nuisance]
+    posterior = {name: fit.draws[name].values.ravel() for name in shown}
     one_chain = {name: np.asarray(values)[None] for name, values in judge.prior.items()}
     prior = {name: np.ravel(values) for name, values in with_derived(fit.law, one_chain, {}).items()}
     table = judge.table(posterior, prior)

@@ -68,7 +68,8 @@ def verdict(fit: Fit) -> str:
 
 def summarise(fit: Fit) -> Summary:
     """Mean, sd, quantiles and convergence of every parameter and derived quantity of a fit."""
-    draws = fit.values
+    hidden = () if fit.model is None else fit.model.nuisance
+    draws = {name: values for name, values in fit.values.items() if name not in hidden}
     moving = {name: values for name, values in draws.items() if values.max() > values.min()}
     chains = convergence(moving) if fit.kind == "posterior" else None
     rows: dict[str, dict[str, Any]] = {}
@@ -111,8 +112,9 @@ def describe(fit: Fit) -> str:
     summary = fit.summary()
     shown = pd.DataFrame(summary)[[column for column in columns if column in summary]]
     lines += ["", labelled(shown, summary.labels).to_string(float_format=_number)]
-    if record.model and fit.kind == "posterior":
-        lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in record.model["priors"].items())]
+    if fit.model is not None and fit.kind == "posterior":
+        told = {name: prior for name, prior in fit.model.priors.items() if name not in fit.model.nuisance}
+        lines += ["", "priors: " + ", ".join(f"{name} ~ {prior}" for name, prior in told.items())]
     measures = fit.diagnostics.measures
     if measures:
         lines += ["", ", ".join(f"{name.replace('_', ' ')} {value:.10g}" for name, value in measures.items())]

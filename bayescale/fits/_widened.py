@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bayescale.discrepancy import DISTANCES
+from bayescale.discrepancy import SAMPLED
 
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
@@ -27,7 +27,7 @@ def widened(fit: Fit, made: xr.Dataset, compute: str, seed: int, losses: tuple[s
     targets = made[compute]
     sizes = (name for name in ("N", "D") if name in made.coords and made[name].dims == targets.dims)
     columns = {"C": targets.values} | {name: made[name].values for name in sizes}
-    theta = {name: fit.theta[name] for name in DISTANCES if name in fit.theta}
+    theta = {name: fit.theta[name] for name in SAMPLED if name in fit.theta}
     offsets = fit.model.discrepancy.offsets(fit.ladder, columns, made.sizes["sample"], seed, theta)
     factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
     return made.assign({name: made[name] * factors for name in losses})

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayescale.discrepancy import Discrepancy, Ladder
+from bayescale.discrepancy import Discrepancy
 from bayescale.errors import PriorError, RunsError
+from bayescale.ladder import Ladder
 from bayescale.laws import get
 from bayescale.model import Model
 from bayescale.noise import Noise

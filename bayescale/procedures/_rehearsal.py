@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bayescale.diagnostics import Diagnostics
-from bayescale.discrepancy import Ladder, Rehearsal
 from bayescale.fits._record import Record
 from bayescale.forecast import forecast
 from bayescale.grouping import gathered
 from bayescale.inference.sampler import Sampler
+from bayescale.ladder import Ladder, Rehearsal
 from bayescale.model import Model, evaluation_sd
 from bayescale.new_groups import at_runs
 from bayescale.procedures._posterior import draw, with_pinned
@@ -50,6 +50,8 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     targets = {name: upper[name] for name in model.law.inputs}
     predicted = np.log(forecast(model.law, None, values, targets, lower)["mean_loss"].values)
     nearest = _nearest(np.median(predicted, axis=0), list(labels.values()))
+    assert model.discrepancy is not None
+    predicted = predicted + model.discrepancy.smooth_error(ladder, columns, theta)
     error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
     noise = TAILS * float(np.median(theta["sigma"])) ** 2 / len(nearest)
     noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)

@@ -11,8 +11,9 @@ from scipy.stats import multivariate_normal, norm
 
 from bayescale.averaging import Averaging, Candidate, Learnt, candidates, log_density, predictive, stacking
 from bayescale.averaging._cuts import cuts
-from bayescale.discrepancy import Discrepancy, Ladder
+from bayescale.discrepancy import Discrepancy
 from bayescale.errors import FitError, LawError
+from bayescale.ladder import Ladder
 from bayescale.laws.power_c import PowerC
 from bayescale.model import Model
 from bayescale.noise import Noise

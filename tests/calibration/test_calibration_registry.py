@@ -132,7 +132,8 @@ COVERED = {
 _EXEMPT = {
     "holds or takes what another gives": """
         averaging.LogDensity averaging.log_density averaging.predictive comparison.compare comparison.compare_laws
-        curves.CurvePriors discrepancy.Discrepancy.distances discrepancy.Discrepancy.own_sds discrepancy.Rehearsal
+        curves.CurvePriors discrepancy.Discrepancy.distances discrepancy.Discrepancy.own_sds ladder.Rehearsal
+        discrepancy.Discrepancy.smooth_error law_error.bumps law_error.added
         evaluation.Draws evaluation.Request fits.Fit fits.Fit.assemble fits.Fit.estimate fits.Fit.kind
         fits.log_groups prior_sets.Family procedures.Procedure procedures.NUTS.Settings transfer.Pairs
         transfer.ScoreSettings transfer.read_pairs model.Model.data targets.Reading""",
@@ -142,7 +143,7 @@ _EXEMPT = {
     "the scores of a forecast, or a picture or file of it": """
         evaluation.Backtest.forecasts evaluation.Backtest.picture evaluation.Backtest.widening""",
     "a prior, which claims what it was told": """
-        discrepancy.allowances prior.Prior prior.Prior.median prior.Prior.sample prior.Pooled prior.Pooled.more
+        discrepancy.Discrepancy.priors prior.Prior prior.Prior.median prior.Prior.sample prior.Pooled prior.Pooled.more
         prior.Pooled.sample prior.pooled""",
     "a median alone": """forecast.surface""",
     "a command without intervals, or one that prints scores": """cli compare-laws cli languages""",

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayescale.discrepancy import Discrepancy, Ladder
+from bayescale.discrepancy import Discrepancy
 from bayescale.errors import FitError
 from bayescale.fits import Fit
 from bayescale.inference.program import TRACES
 from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
+from bayescale.ladder import Ladder
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.kappa import Kappa
 from bayescale.model import Model
