@@ -16,7 +16,7 @@ import numpy as np
 
 from bayescale.errors import PriorError
 from bayescale.ladder import Ladder, Rehearsal
-from bayescale.law_error import HEIGHTS, added, bumps
+from bayescale.law_error import BEND, WINGS, bumps
 from bayescale.prior import Prior
 
 __all__ = ["BELOW", "BUMPS", "DISTANCES", "SAMPLED", "UNDERTRAINED", "Discrepancy"]
@@ -28,7 +28,7 @@ UNDERTRAINED = "undertrained"
 DISTANCES = {BELOW: "decades early", UNDERTRAINED: "decades undertrained"}
 # The column with the bumps of the smooth error, and all parameters that a discrepancy may add to a model.
 BUMPS = "bumps"
-SAMPLED = (*DISTANCES, *HEIGHTS)
+SAMPLED = (*DISTANCES, *BEND, *WINGS)
 _PRIORS = {BELOW: Prior("LogNormal", math.log(0.03), 0.7), UNDERTRAINED: Prior("LogNormal", math.log(0.03), 1.0)}
 
 # Slopes [log loss per decade of compute] between which the posterior of the law's own slope error is computed.
@@ -40,9 +40,10 @@ _NONE: Mapping[str, Any] = {}
 class Discrepancy:
     r"""What a law may be wrong by, as sds of log loss.
 
-    Across the table the loss bends away from the law by an error of sd ``smooth`` that varies over a decade of compute
-    or of tokens per parameter (`bayescale.law_error`). Its heights are sampled with the law, so that bends of that size
-    are no evidence of a floor or an exponent, however many runs show them.
+    Across the table the loss bends away from the law by an error of sd ``smooth``, of the frontier and of the wings of
+    IsoFLOP curves, that varies over a decade of compute (`bayescale.law_error`). Its heights are sampled with the law,
+    so that bends of that size are no evidence of a floor or an exponent, however many runs show them. Beyond the top
+    it stays what it is there, and a forecast carries it (`bayescale.model.Model.law_error`).
 
     Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
@@ -95,9 +96,9 @@ class Discrepancy:
 
     near: float = 0.5
     smooth: float = 0.02
-    run: float = 0.003
+    run: float = 0.005
     level: float = 0.002
-    slope: float = 0.001
+    slope: float = 0.002
     shape: float = 4.0
     breaks: float = 0.05
     steepest: float = 0.2
@@ -120,13 +121,16 @@ class Discrepancy:
 
     def priors(self, columns: Collection[str]) -> dict[str, Prior]:
         """Default priors of what is sampled with the law, for a model that reads these columns."""
-        known = {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or {"N", "D"} <= set(columns)}
-        return known | (dict.fromkeys(HEIGHTS, Prior("Normal", 0.0, self.smooth)) if self.smooth > 0 else {})
+        sizes = {"N", "D"} <= set(columns)
+        known = {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or sizes}
+        if self.smooth == 0:
+            return known
+        return known | dict.fromkeys(BEND + WINGS if sizes else BEND, Prior("Normal", 0.0, self.smooth))
 
     def read(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Columns (run, ..) that a model with this discrepancy needs beside these, which have the FLOPs ``C``."""
         away = {DISTANCES[name]: decades for name, decades in self.distances(ladder, columns).items()}
-        return away | ({BUMPS: self._bumps(ladder, columns)} if self.smooth > 0 else {})
+        return away | ({BUMPS: bumps(ladder.beyond(columns["C"]))} if self.smooth > 0 else {})
 
     def distances(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Decades (run,) by which runs lie away from what a law is for, by the parameter that is their sd.
@@ -138,19 +142,6 @@ class Discrepancy:
             ratio = np.asarray(columns["D"], np.float64) / np.asarray(columns["N"], np.float64)
             found[UNDERTRAINED] = np.log10(np.maximum(self.fewest / ratio, 1.0))
         return found
-
-    @staticmethod
-    def _bumps(ladder: Ladder, columns: Mapping[str, Any]) -> np.ndarray:
-        beyond = ladder.beyond(columns["C"])
-        if not {"N", "D"} <= columns.keys():
-            return bumps(beyond)
-        return bumps(beyond, np.asarray(columns["D"], np.float64) / np.asarray(columns["N"], np.float64))
-
-    def smooth_error(self, ladder: Ladder, columns: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
-        """What the law is off by, smoothly, at these runs under draws (sample,) of the heights: (sample, run), or 0."""
-        if self.smooth == 0 or HEIGHTS[0] not in theta:
-            return 0.0
-        return np.asarray(added(theta, self._bumps(ladder, columns)))
 
     def _variance(self, rehearsal: Rehearsal) -> float:
         """Of the error of a rehearsal, but for that of the law's slope."""
@@ -229,5 +220,5 @@ class Discrepancy:
         """
         values = np.asarray(columns["C"], dtype=np.float64)
         generator = np.random.default_rng([seed, 41])
-        together = self.shared(ladder, values, size, generator) + self.smooth_error(ladder, columns, theta)
+        together = self.shared(ladder, values, size, generator)
         return together + self.own_sds(ladder, columns, theta) * generator.standard_normal((size, values.size))

@@ -13,20 +13,15 @@ from bayescale._float64 import jax, jnp
 from bayescale.compute import parse_quantity
 from bayescale.errors import TargetError
 from bayescale.laws import Law
-from bayescale.model import LOSS_SD, Model
+from bayescale.model import Model
 from bayescale.new_groups import at_runs
+from bayescale.noise import LOSS_SD
 from bayescale.runs import Runs
 
 __all__ = [
-    "check_budgets",
-    "complete_inputs",
-    "extrapolation",
-    "forecast",
-    "forecast_path",
-    "isoflop_curves",
-    "new_run",
+    "check_budgets", "complete_inputs", "extrapolation", "forecast", "forecast_path", "isoflop_curves", "new_run",
     "surface",
-]
+]  # fmt: skip
 
 Draws = Mapping[str, Any]
 

@@ -1,14 +1,14 @@
-"""The smooth error of a law: how its loss bends away from that of real runs across compute and tokens per parameter.
+"""The smooth error of a law: how the loss of real runs bends away from it across the table.
 
-A law that fits a short ladder to a fraction of a per cent may do so with a floor that is far off: what real IsoFLOP
-curves do far from their minimum, and what small budgets do, goes into the parameters. An error that varies slowly over
-the table says that such bends are no evidence. It is a sum of bumps on a grid, the heights of which are sampled with
-the law: a Gaussian process in the weight-space view, so that sampling costs no matrix of runs by runs.
+A law that fits a short ladder to a fraction of a per cent may do so with a floor that is far off: what small budgets
+do, and what IsoFLOP curves do far from their minimum, goes into the parameters. An error that varies slowly over the
+table says that such bends are no evidence. It has three parts at every budget: the frontier itself may lie off the law,
+and so may the two wings of its IsoFLOP curve. The wings begin flat at the law's compute-optimal run, so that the error
+moves no minimum: how a budget is best split is still what the law says, and what the table tells of it.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -17,46 +17,63 @@ import numpy as np
 
 from bayescale._float64 import jnp
 
-__all__ = ["HEIGHTS", "added", "bumps"]
+__all__ = ["BEND", "WINGS", "bent", "bumps"]
 
-# Where the bumps stand: decades of compute from the top of the ladder, and decades of tokens per parameter from 20.
-# They are as wide as they are apart, one decade, so that between them the sum is as free as on them.
-COMPUTE = (0.0, -1.0, -2.0, -3.0)
-RATIO = (-1.0, 0.0, 1.0, 2.0)
-USUAL_RATIO = 20.0
-# Of two lines of bumps one sd apart, the sum of squares is sqrt(pi) in each.
-NORM = math.sqrt(math.pi)
+# Decades of compute from the top of the ladder at which the heights stand. Bumps are as wide as they are apart, so that
+# between them the sum is as free as on them.
+NODES = np.array([0.0, -1.0, -2.0, -3.0])
+# Decades of tokens per parameter from the optimum over which a wing opens.
+OPEN = 0.7
+# Of bumps one sd apart the sum of squares is sqrt(pi).
+NORM = math.pi**0.25
 
-HEIGHTS = tuple(f"bump_{place + 1}" for place in range(len(COMPUTE) * len(RATIO)))
+BEND = tuple(f"bend_{place + 1}" for place in range(NODES.size))
+OVER, UNDER = (tuple(f"{wing}_{place + 1}" for place in range(NODES.size)) for wing in ("over", "under"))
+WINGS = OVER + UNDER
 
 
-def bumps(beyond: np.ndarray, ratio: np.ndarray | float = USUAL_RATIO) -> np.ndarray:
-    """The bumps (run, bump) at runs, scaled so that heights of sd 1 make an error of sd 1 within the grid.
+def bumps(beyond: Any) -> np.ndarray:
+    """The bumps (run, node) at runs, scaled so that heights of sd 1 make an error of sd 1 among the nodes.
+
+    Sampled heights of fixed bumps are the weight-space view of a Gaussian process, and cost no matrix of runs by runs.
 
     Parameters
     ----------
-    beyond : array (run,)
-        Decades of compute from the top of the ladder, negative below it.
-    ratio : array (run,) or float
-        Tokens per parameter; 20 where nothing is known.
+    beyond : array_like (run,)
+        Decades of compute from the top of the ladder, negative below it. Above it the error stays what it is at the top:
+        a loss that lies off the law there does not go back to it.
 
     References
     ----------
-    Rasmussen and Williams 2006, ISBN 026218253X, section 2.1 (the weight-space view of a Gaussian process).
+    Rasmussen and Williams 2006, ISBN 026218253X, section 2.1.
 
     Examples
     --------
-    >>> bool(abs((bumps(np.array([-1.5])) ** 2).sum() - 1.0) < 0.1)  # the variance inside the grid
+    >>> bool(abs((bumps([-1.5]) ** 2).sum() - 1.0) < 0.02)  # the variance among the nodes
     True
-    >>> bool((bumps(np.array([4.0])) < 1e-3).all())  # nothing is left of it four decades further on
+    >>> bool((bumps([4.0]) == bumps([0.0])).all())
     True
     """
-    across = np.log10(np.broadcast_to(np.asarray(ratio, dtype=np.float64), np.shape(beyond)) / USUAL_RATIO)
-    nodes = np.array(list(itertools.product(COMPUTE, RATIO)))
-    away = np.stack([np.asarray(beyond, dtype=np.float64), across], axis=-1)[:, None, :] - nodes
-    return np.asarray(np.exp(-0.5 * (away**2).sum(axis=-1)) / NORM)
+    away = np.minimum(np.asarray(beyond, dtype=np.float64), 0.0)[:, None] - NODES
+    return np.asarray(np.exp(-0.5 * away**2) / NORM)
 
 
-def added(theta: Mapping[str, Any], bumps: Any) -> Any:
-    """What the error adds to log loss, (..., run), given its heights (...) among the parameters."""
-    return jnp.stack([jnp.asarray(theta[name]) for name in HEIGHTS], axis=-1) @ jnp.asarray(bumps).T
+def bent(theta: Mapping[str, Any], bumps: Any, off: Any) -> Any:
+    """What the error adds to the log loss of runs (run,).
+
+    Parameters
+    ----------
+    theta : mapping of str to float
+        Heights, in log loss: of the frontier (`BEND`) and, where there are any, of the two wings (`WINGS`).
+    bumps : array (run, node)
+    off : array (run,) or float
+        Decades of tokens per parameter from the compute-optimal run of the same budget; above 0 for more tokens.
+    """
+
+    def along(names: tuple[str, ...]) -> Any:
+        return jnp.asarray(bumps) @ jnp.stack([jnp.asarray(theta[name]) for name in names])
+
+    if WINGS[0] not in theta:
+        return along(BEND)
+    wing = -jnp.expm1(-0.5 * jnp.square(off / OPEN))
+    return along(BEND) + wing * jnp.where(off > 0, along(OVER), along(UNDER))

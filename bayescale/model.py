@@ -14,27 +14,16 @@ from bayescale.discrepancy import BUMPS, DISTANCES, SAMPLED, Discrepancy
 from bayescale.errors import NoiseError, PriorError, RunsError
 from bayescale.grouping import Groups
 from bayescale.ladder import Ladder
-from bayescale.law_error import HEIGHTS, added
+from bayescale.law_error import BEND, WINGS, bent
 from bayescale.laws import Law, get
-from bayescale.noise import Noise
+from bayescale.laws._off_optimum import off_optimum
+from bayescale.noise import KNOWN_SD, LOSS_SD, Noise, evaluation_sd
 from bayescale.prior import Pooled, Prior, apart, parse_prior, pooled
 
 if TYPE_CHECKING:
     from bayescale.runs import Runs
 
-__all__ = ["KNOWN_SD", "LOSS_SD", "Model", "evaluation_sd"]
-
-# Columns: the sd of each log loss that is known beforehand, and the sd that the evaluation leaves of each loss.
-KNOWN_SD = "known sd"
-LOSS_SD = "loss_sd"
-
-
-def evaluation_sd(runs: Runs) -> np.ndarray:
-    """Sd (run,) of each log loss from its evaluation: by the delta rule that of the loss over the loss; 0 without."""
-    if LOSS_SD not in runs or "loss" not in runs:
-        return np.zeros(len(runs))
-    sd, loss = (np.asarray(runs[name], dtype=np.float64) for name in (LOSS_SD, "loss"))
-    return np.asarray(sd / loss)
+__all__ = ["Model"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +106,7 @@ class Model:
     @property
     def nuisance(self) -> tuple[str, ...]:
         """Parameters that say nothing by themselves, and are not shown: the heights of the law's smooth error."""
-        return tuple(name for name in HEIGHTS if name in self.priors)
+        return tuple(name for name in (*BEND, *WINGS) if name in self.priors)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,10 +224,14 @@ class Model:
         inputs = [data[name] for name in self.law.inputs]
         return jnp.log(self.law.loss(*inputs, **{name: theta[name] for name in self.law.parameters}))
 
+    def law_error(self, data: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
+        """What the law is off by, smoothly, in the log loss of runs (run,) under one set of parameters; 0 without."""
+        return bent(theta, data[BUMPS], off_optimum(self.law, data, theta)) if BUMPS in data else 0.0
+
     def predictive(self, data: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:
         """NumPyro distribution of the log loss of new runs with these inputs under one set of parameters."""
         theta = self.per_run(theta, data)
-        location = self._log_mean(data, theta) + (added(theta, data[BUMPS]) if BUMPS in data else 0.0)
+        location = self._log_mean(data, theta) + self.law_error(data, theta)
         scale = self.noise.scale(data, self.law.reference_run, theta)
         extra = [theta[name] * jnp.asarray(data[column]) for name, column in DISTANCES.items() if column in data]
         extra += [jnp.asarray(data[KNOWN_SD])] if KNOWN_SD in data else []

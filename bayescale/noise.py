@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpyro.distributions as dist
@@ -14,7 +14,23 @@ from bayescale._float64 import jax, jnp
 from bayescale.errors import NoiseError
 from bayescale.prior import Prior
 
-__all__ = ["Noise", "StudentT", "log_likelihood"]
+if TYPE_CHECKING:
+    from bayescale.runs import Runs
+
+__all__ = ["KNOWN_SD", "LOSS_SD", "Noise", "StudentT", "evaluation_sd", "log_likelihood"]
+
+# Columns: the sd of each log loss that is known beforehand, and the sd that the evaluation leaves of each loss.
+KNOWN_SD = "known sd"
+LOSS_SD = "loss_sd"
+
+
+def evaluation_sd(runs: Runs) -> np.ndarray:
+    """Sd (run,) of each log loss from its evaluation: by the delta rule that of the loss over the loss; 0 without."""
+    if LOSS_SD not in runs or "loss" not in runs:
+        return np.zeros(len(runs))
+    sd, loss = (np.asarray(runs[name], dtype=np.float64) for name in (LOSS_SD, "loss"))
+    return np.asarray(sd / loss)
+
 
 _SIGMA = Prior("HalfNormal", 0.1)
 _NU = Prior("Gamma", 2.0, 0.1)

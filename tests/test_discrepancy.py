@@ -8,7 +8,7 @@ import pytest
 from bayescale.discrepancy import Discrepancy
 from bayescale.errors import PriorError
 from bayescale.ladder import Ladder, Rehearsal
-from bayescale.law_error import HEIGHTS, bumps
+from bayescale.law_error import BEND, WINGS, bumps
 
 MANY = 40_000
 
@@ -73,30 +73,16 @@ def test_undertrained_runs_may_be_off_at_any_compute() -> None:
     np.testing.assert_allclose(discrepancy.own_sds(ladder, {"C": columns["C"]}, theta), [[0.0, 0.0, 0.01]])
 
 
-def test_the_smooth_error_belongs_to_the_ladder() -> None:
-    """It is in what is forecast near the runs, as large as its heights say, and gone far beyond them."""
-    ladder = Ladder(1e21, 3.0)
-    N = np.sqrt(np.array([1e20, 1e21, 1e25]) / 120.0)
-    columns = {"N": N, "D": 20.0 * N, "C": 120.0 * N**2}
-    discrepancy = Discrepancy(smooth=0.02)
-    heights = {
-        name: prior.sample(np.random.default_rng(place), 4000)
-        for place, (name, prior) in enumerate(discrepancy.priors(columns).items())
-    }
-    error = discrepancy.smooth_error(ladder, columns, heights)
-    expected = 0.02 * np.sqrt((bumps(np.array([-1.0, 0.0])) ** 2).sum(axis=1))
-    # three errors of the sd of 4,000 normal draws
-    np.testing.assert_allclose(error[:, :2].std(axis=0), expected, rtol=3 / np.sqrt(8000))
-    assert np.abs(error[:, 2]).max() < 1e-4
-    # neighbours share it
-    assert np.corrcoef(error[:, 0], error[:, 1])[0, 1] > 0.5
-    size = len(error)
-    apart = discrepancy.offsets(ladder, columns, size) + error
-    together = discrepancy.offsets(ladder, columns, size, theta={name: heights[name] for name in HEIGHTS})
-    np.testing.assert_allclose(together, apart, atol=1e-12)
-    stiff = Discrepancy(smooth=0.0)
-    assert not set(HEIGHTS) & set(stiff.priors(columns))
-    assert stiff.smooth_error(ladder, columns, heights) == 0.0
+def test_heights_of_the_smooth_error_are_sampled() -> None:
+    """With the sd of the discrepancy; a law of compute has no wings, and one that does not bend no heights."""
+    priors = Discrepancy(smooth=0.03).priors(("N", "D", "C"))
+    assert {str(priors[name]) for name in (*BEND, *WINGS)} == {"Normal(0.0, 0.03)"}
+    alone = Discrepancy().priors(("C",))
+    assert set(alone) == {"below", *BEND}
+    assert set(Discrepancy(smooth=0.0).priors(("N", "D", "C"))) == {"below", "undertrained"}
+    ladder, columns = Ladder(1e21, 3.0), {"C": np.array([1e19, 1e21])}
+    np.testing.assert_array_equal(Discrepancy().read(ladder, columns)["bumps"], bumps([-2.0, 0.0]))
+    assert "bumps" not in Discrepancy(smooth=0.0).read(ladder, columns)
 
 
 def test_a_rehearsal_that_went_well_narrows_the_band_and_one_that_did_not_widens_it() -> None:

@@ -19,7 +19,7 @@ from bayescale.errors import RunsError
 from bayescale.forecast import forecast
 from bayescale.inference.batch import sample_tables
 from bayescale.laws.power_c import PowerC
-from bayescale.model import KNOWN_SD, evaluation_sd
+from bayescale.noise import KNOWN_SD, evaluation_sd
 from bayescale.procedures._evaluation_noise import judged, unused
 from bayescale.procedures.vpnls import VPNLSSettings
 

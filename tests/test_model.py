@@ -14,7 +14,7 @@ from scipy import stats
 from bayescale._float64 import jax, jnp
 from bayescale.discrepancy import Discrepancy
 from bayescale.errors import NoiseError, PriorError, RunsError
-from bayescale.law_error import HEIGHTS, bumps
+from bayescale.law_error import BEND, WINGS
 from bayescale.laws import Law, get, names
 from bayescale.laws.chinchilla import Chinchilla
 from bayescale.laws.power_c import PowerC
@@ -117,11 +117,11 @@ class TestValue:
 
 class TestDiscrepancy:
     allowing = Model(Chinchilla(), discrepancy=Discrepancy())
-    flat = dict.fromkeys(HEIGHTS, 0.0)
+    flat = dict.fromkeys(BEND + WINGS, 0.0)
 
     def test_how_far_early_runs_may_be_off_is_a_parameter(self) -> None:
         own = set(self.allowing.priors) - set(Model(Chinchilla()).priors)
-        assert own == {"below", "undertrained", *HEIGHTS}
+        assert own == {"below", "undertrained", *BEND, *WINGS}
         # a law of compute alone tells no tokens from parameters
         assert "undertrained" not in Model(PowerC(), discrepancy=Discrepancy()).priors
         pinned = self.allowing.with_priors(below=0.04, E=1.7)
@@ -130,7 +130,7 @@ class TestDiscrepancy:
         with pytest.raises(PriorError, match="no parameter 'below'"):
             Model(Chinchilla()).with_priors(below=0.04)
 
-    @pytest.mark.parametrize("name", ["nu", "below", "undertrained", "bump_1"])
+    @pytest.mark.parametrize("name", ["nu", "below", "undertrained", "over_1"])
     def test_what_is_one_number_for_all_runs(self, name: str) -> None:
         with pytest.raises(PriorError, match=f"{name} belongs to the noise: .* cannot be pooled"):
             self.allowing.pool("corpus", name)
@@ -154,7 +154,7 @@ class TestDiscrepancy:
         np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
 
     def test_the_law_may_bend_away_from_the_runs(self) -> None:
-        """Heights move the location of the runs near their bump, and there is no such thing where `smooth` is 0."""
+        """Heights move the location of the runs, and there is no such thing where `smooth` is 0."""
         N = np.array([1e7, 1e8, 1e9])
         runs = Runs.from_arrays(N=N, D=20 * N, loss=np.full(3, 2.5))
         data = self.allowing.data(runs)
@@ -162,14 +162,14 @@ class TestDiscrepancy:
         theta |= {"undertrained": 0.1} | self.flat
         law = self.allowing.log_mean(data, theta)
         np.testing.assert_allclose(self.allowing.predictive(data, theta).location, law, rtol=1e-12)
-        # the second bump stands at the top of the ladder and 20 tokens per parameter
-        bent = self.allowing.predictive(data, theta | {"bump_2": 0.03}).location - law
-        np.testing.assert_allclose(bent, 0.03 * bumps(np.array([-4.0, -2.0, 0.0]))[:, 1], atol=1e-12)
-        assert bent[2] == bent.max() > 0.015
+        # the first stands at the top of the ladder; the others are two and four decades away
+        moved = self.allowing.predictive(data, theta | {"bend_1": 0.03}).location - law
+        np.testing.assert_allclose(moved, moved[2] * np.exp([-8.0, -2.0, 0.0]), atol=1e-12)
+        assert moved[2] > 0.02
         stiff = Model(Chinchilla(), discrepancy=Discrepancy(smooth=0.0))
         assert not stiff.nuisance
         assert "bumps" not in stiff.data(runs)
-        assert self.allowing.nuisance == HEIGHTS
+        assert self.allowing.nuisance == BEND + WINGS
 
 
 class Table(dict[str, Any]):

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayescale._float64 import jax, jnp
+from bayescale.fits._widened import bends
 from bayescale.forecast import forecast
 from bayescale.ladder import Ladder
-from bayescale.model import Model, evaluation_sd
-from bayescale.noise import Noise
+from bayescale.model import Model
+from bayescale.noise import Noise, evaluation_sd
 from bayescale.runs import Runs
 
 __all__ = ["Learnt", "LogDensity", "log_density"]
@@ -94,7 +95,7 @@ def log_density(learnt: Learnt, runs: Runs, seed: int = 0) -> LogDensity:
         # what every run is off by for itself would be one more dimension a run to draws; it is one term of the scale
         own = model.discrepancy.own_sds(learnt.ladder, columns, theta)
         scale = np.hypot(scale, own)
-        residual = residual - model.discrepancy.smooth_error(learnt.ladder, columns, theta)
+        residual = residual - bends(model, learnt.ladder, columns, theta)
     scale = np.hypot(scale, evaluation_sd(runs))
     each = _each(learnt, columns, residual, scale, seed)
     pointwise = logsumexp(each, axis=0) - np.log(len(each))

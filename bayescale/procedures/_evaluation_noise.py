@@ -10,7 +10,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from bayescale.diagnostics import Diagnostics
-from bayescale.model import LOSS_SD, Model, evaluation_sd
+from bayescale.model import Model
+from bayescale.noise import LOSS_SD, evaluation_sd
 from bayescale.runs import Runs
 
 __all__ = ["judged", "unused"]

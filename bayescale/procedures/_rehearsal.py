@@ -11,12 +11,14 @@ import pandas as pd
 
 from bayescale.diagnostics import Diagnostics
 from bayescale.fits._record import Record
+from bayescale.fits._widened import bends
 from bayescale.forecast import forecast
 from bayescale.grouping import gathered
 from bayescale.inference.sampler import Sampler
 from bayescale.ladder import Ladder, Rehearsal
-from bayescale.model import Model, evaluation_sd
+from bayescale.model import Model
 from bayescale.new_groups import at_runs
+from bayescale.noise import evaluation_sd
 from bayescale.procedures._posterior import draw, with_pinned
 from bayescale.runs import Runs
 
@@ -50,8 +52,7 @@ def rehearse(model: Model, runs: Runs, sampler: Sampler, seed: int = 0) -> Rehea
     targets = {name: upper[name] for name in model.law.inputs}
     predicted = np.log(forecast(model.law, None, values, targets, lower)["mean_loss"].values)
     nearest = _nearest(np.median(predicted, axis=0), list(labels.values()))
-    assert model.discrepancy is not None
-    predicted = predicted + model.discrepancy.smooth_error(ladder, columns, theta)
+    predicted = predicted + bends(model, ladder, columns, values)
     error = (np.log(upper["loss"])[nearest] - predicted[:, nearest]).mean(axis=1)
     noise = TAILS * float(np.median(theta["sigma"])) ** 2 / len(nearest)
     noise += float(np.mean(evaluation_sd(upper)[nearest] ** 2)) / len(nearest)

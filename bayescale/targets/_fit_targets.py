@@ -14,8 +14,8 @@ from bayescale.fits import Fit
 from bayescale.fits._warned import warned
 from bayescale.laws import Law
 from bayescale.laws import get as get_law
-from bayescale.model import LOSS_SD, Model
-from bayescale.noise import Noise
+from bayescale.model import Model
+from bayescale.noise import LOSS_SD, Noise
 from bayescale.prior import parse_prior
 from bayescale.procedures import fit, get, reference_for
 from bayescale.procedures._settings import parse_settings

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from bayescale.errors import RunsError
 from bayescale.fits import Fit
-from bayescale.model import LOSS_SD, evaluation_sd
+from bayescale.noise import LOSS_SD, evaluation_sd
 from bayescale.runs import Runs
 
 __all__ = ["TARGET", "long_table", "together"]

@@ -105,7 +105,7 @@ COVERED = {
     "forecast.new_run": FORECASTS,
     "intervals.interval": SDS,
     "intervals.quantiles": FITS,
-    "model.evaluation_sd": EVALUATION_NOISE,
+    "noise.evaluation_sd": EVALUATION_NOISE,
     "new_groups.at_runs": NEW_GROUP,
     "new_groups.with_groups_of": NEW_GROUP,
     "prior_sets.combine": PRIOR_SET,
@@ -133,7 +133,7 @@ _EXEMPT = {
     "holds or takes what another gives": """
         averaging.LogDensity averaging.log_density averaging.predictive comparison.compare comparison.compare_laws
         curves.CurvePriors discrepancy.Discrepancy.distances discrepancy.Discrepancy.own_sds ladder.Rehearsal
-        discrepancy.Discrepancy.smooth_error law_error.bumps law_error.added
+        law_error.bumps law_error.bent model.Model.law_error
         evaluation.Draws evaluation.Request fits.Fit fits.Fit.assemble fits.Fit.estimate fits.Fit.kind
         fits.log_groups prior_sets.Family procedures.Procedure procedures.NUTS.Settings transfer.Pairs
         transfer.ScoreSettings transfer.read_pairs model.Model.data targets.Reading""",

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayescale.discrepancy import SAMPLED, Discrepancy
+from bayescale.discrepancy import Discrepancy
 from bayescale.errors import FitError
 from bayescale.fits import Fit
+from bayescale.fits._widened import bends
 from bayescale.inference.program import TRACES
 from bayescale.inference.sample import Samples
 from bayescale.inference.sampler import Sampler
@@ -119,22 +120,23 @@ def test_too_few_runs_below_for_a_rehearsal() -> None:
 
 def test_forecasts_differ_from_the_law_by_the_discrepancy_alone(made: Fit) -> None:
     assert made.model is not None
+    assert made.model.discrepancy is not None
     assert made.ladder is not None
+    own = {name: made.theta[name] for name in ("below", "undertrained")}
     # the second is below the top and, at 1.25 tokens per parameter, undertrained
     target = {"N": [1e10, 8e9], "D": [2e11, 1e10]}
     columns = {"C": [6 * 2e21, 6 * 8e19]} | target
-    allowed = {name: made.theta[name] for name in SAMPLED}
-    offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, 4, allowed)
+    offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, 4, own)
+    offsets = offsets + bends(made.model, made.ladder, columns, made.theta)
     theta = {name: values[:, None] for name, values in _law(made).items()}
     plain = made.law.loss(np.array([target["N"]]), np.array([target["D"]]), **theta)
     forecast = made.forecast(target, seed=4)
     np.testing.assert_allclose(forecast["mean_loss"].values, np.asarray(plain) * np.exp(offsets), rtol=1e-12)
-    # along the compute-optimal path, at the median of its sizes
-    path, split = made.path([1.2e22], seed=4), made.allocation([1.2e22])
-    columns = {name: np.median(path[name].values, axis=0) for name in ("N", "D")} | {"C": [1.2e22]}
-    frontier = np.asarray(made.law.frontier(1.2e22, **_law(made)))[:, None]
-    for found, seed in ((path["mean_loss"], 4), (split["loss"], 0)):
-        offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, seed, allowed)
+    # along the compute-optimal path
+    columns, frontier = {"C": [1.2e22]}, np.asarray(made.law.frontier(1.2e22, **_law(made)))[:, None]
+    for found, seed in ((made.path([1.2e22], seed=4)["mean_loss"], 4), (made.allocation([1.2e22])["loss"], 0)):
+        offsets = made.model.discrepancy.offsets(made.ladder, columns, 2000, seed, own)
+        offsets = offsets + bends(made.model, made.ladder, columns, made.theta)
         np.testing.assert_allclose(found.values, frontier * np.exp(offsets), rtol=1e-12)
 
 
