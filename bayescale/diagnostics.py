@@ -160,7 +160,7 @@ def _prior_dominated(
     """Warnings for parameters of the law that rest on a default prior; notes for chosen priors and for the noise."""
     chosen = {name for name, _ in model.overrides}
     shown = [name for name in shares if name not in model.nuisance]
-    odds = [name for name in shown if shifts[name] > FAR_FROM_PRIOR]
+    odds = [name for name in shown if shifts.get(name, 0.0) > FAR_FROM_PRIOR]
     silent = [name for name in shown if shares[name] < MIN_CONTRACTION and name not in odds]
     parameters = {label: name for name, groups in model.groups_of.items() for label in groups.names(name)}
     warned = [n for n in silent if parameters.get(n, n) in {*model.law.parameters} - chosen]

@@ -40,8 +40,8 @@ def bumps(beyond: Any) -> np.ndarray:
     Parameters
     ----------
     beyond : array_like (run,)
-        Decades of compute from the top of the ladder, negative below it. Above it the error stays what it is at the top:
-        a loss that lies off the law there does not go back to it.
+        Decades of compute from the top of the ladder, negative below it. Above it the error stays what it is at the
+        top: a loss that lies off the law there does not go back to it.
 
     References
     ----------
