@@ -24,7 +24,7 @@ from bayescale.fits._record import KINDS, Record
 from bayescale.fits._sensitivity import Sensitivity, of_groups, sensitivity
 from bayescale.fits._summary import Summary, describe, summarise
 from bayescale.fits._tree import as_named, tree_groups
-from bayescale.fits._widened import widened
+from bayescale.fits._widened import bent_curves, widened
 from bayescale.forecast import forecast, forecast_path, isoflop_curves, surface
 from bayescale.ladder import Ladder
 from bayescale.laws import Law, get
@@ -261,9 +261,9 @@ class Fit:
         return widened(self, made, "budget", 0, ("loss",)).assign_attrs(self._attrs())
 
     def isoflop_curves(self, budgets: Any) -> xr.Dataset:
-        """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size)."""
+        """The law's IsoFLOP curves, ``mean_loss`` over (sample, budget, size), as they bend under a prior set."""
         refuse_groups(self.model)
-        return isoflop_curves(self.law, self.theta, budgets).assign_attrs(self._attrs())
+        return bent_curves(self, isoflop_curves(self.law, self.theta, budgets)).assign_attrs(self._attrs())
 
     def surface(self, N: Any, D: Any) -> xr.Dataset:
         """Median loss on a grid of parameters and tokens, ``loss`` over (N, D)."""

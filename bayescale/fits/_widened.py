@@ -17,7 +17,7 @@ from bayescale.new_groups import at_runs
 if TYPE_CHECKING:
     from bayescale.fits._fit import Fit
 
-__all__ = ["bends", "widened"]
+__all__ = ["bends", "bent_curves", "widened"]
 
 LOSSES = ("mean_loss", "new_run_loss")
 SIZES = ("N", "D")
@@ -41,6 +41,16 @@ def widened(fit: Fit, made: xr.Dataset, compute: str, seed: int, losses: tuple[s
     offsets = offsets + bends(fit.model, fit.ladder, columns, theta)
     factors = xr.DataArray(np.exp(offsets), dims=("sample", *targets.dims))
     return made.assign({name: made[name] * factors for name in losses})
+
+
+def bent_curves(fit: Fit, made: xr.Dataset) -> xr.Dataset:
+    """IsoFLOP curves ``mean_loss`` (sample, budget, size) with the smooth error of the law, where it has one."""
+    if fit.ladder is None or fit.model is None:
+        return made
+    N, D = (made[name].values.ravel() for name in SIZES)
+    off = bends(fit.model, fit.ladder, {"N": N, "D": D, "C": 6.0 * N * D}, fit.theta)
+    loss = made["mean_loss"]
+    return made.assign(mean_loss=loss * np.exp(np.reshape(np.broadcast_to(off, (len(loss), N.size)), loss.shape)))
 
 
 def bends(model: Model, ladder: Ladder, columns: Mapping[str, Any], theta: Mapping[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from bayescale.averaging._cuts import cuts
 from bayescale.discrepancy import Discrepancy
 from bayescale.errors import FitError, LawError
 from bayescale.ladder import Ladder
+from bayescale.law_error import BEND, bumps
 from bayescale.laws.power_c import PowerC
 from bayescale.model import Model
 from bayescale.noise import Noise
@@ -94,7 +95,8 @@ def test_joint_density_knows_that_errors_are_shared() -> None:
 
 def _allowing(learnt: Learnt, discrepancy: Discrepancy, ladder: Ladder) -> Learnt:
     """The same draws of a law that may be wrong by so much."""
-    theta = {**learnt.theta, "below": np.full_like(learnt.theta["sigma"], 0.03)}
+    size = learnt.theta["sigma"].shape
+    theta = {**learnt.theta, "below": np.full(size, 0.03)} | dict.fromkeys(BEND, np.zeros(size))
     return Learnt(Model(PowerC(), Noise("normal"), discrepancy=discrepancy), theta, ladder)
 
 
@@ -180,3 +182,14 @@ def test_settings_that_cannot_be_meant(given: Mapping[str, Any], said: str) -> N
 def test_laws_that_cannot_be_averaged(prior_set: PriorSet, laws: Any, prior: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
         candidates(prior_set, laws, prior)
+
+
+def test_the_smooth_error_is_in_the_density() -> None:
+    """Runs 3 % off a law that is known to bend by 3 % there are as likely as runs on a law that does not."""
+    learnt, runs, _ = _joint(1e-6)
+    ladder = Ladder(1e20, 2.0)
+    straight = _allowing(learnt, Discrepancy(), ladder)
+    height = 0.03 / bumps([0.0])[0, 0]
+    bending = straight._replace(theta={**straight.theta, "bend_1": np.full(len(straight.theta["E"]), height)})
+    away = Runs.from_arrays(C=runs["C"], loss=np.asarray(runs["loss"]) * np.exp(0.03))
+    assert log_density(bending, away).joint == pytest.approx(log_density(straight, runs).joint, abs=1e-6)

@@ -140,6 +140,18 @@ def test_forecasts_differ_from_the_law_by_the_discrepancy_alone(made: Fit) -> No
         np.testing.assert_allclose(found.values, frontier * np.exp(offsets), rtol=1e-12)
 
 
+def test_isoflop_curves_bend_with_the_error_of_the_law(made: Fit) -> None:
+    assert made.ladder is not None
+    assert made.model is not None
+    found = made.isoflop_curves([1e20])
+    columns = {name: found[name].values[0] for name in ("N", "D")} | {"C": np.full(60, 1e20)}
+    theta = {name: values[:, None] for name, values in _law(made).items()}
+    law = np.asarray(made.law.loss(columns["N"][None], columns["D"][None], **theta))
+    expected = law * np.exp(bends(made.model, made.ladder, columns, made.theta))
+    np.testing.assert_allclose(found["mean_loss"].values[:, 0], expected, rtol=1e-9)
+    assert np.abs(np.log(expected / law)).max() > 1e-3
+
+
 def _law(made: Fit) -> dict[str, np.ndarray]:
     return {name: made.theta[name] for name in made.law.parameters}
 
