@@ -283,7 +283,8 @@ class Model:
         law = get(spec["law"])(**reference, **spec.get("settings", {}))
         groups = [Groups(tuple(over), tuple(map(tuple, labels))) for over, labels in spec.get("groups", ())]
         told = spec.get("discrepancy")
-        discrepancy = None if told is None else Discrepancy(**told)
+        # files from before there was a smooth error were fitted without one
+        discrepancy = None if told is None else Discrepancy(**{"smooth": 0.0} | told)
         model = cls(law, Noise.parse(spec["noise"]), groups=tuple(groups), discrepancy=discrepancy)
         kept = set(spec["overrides"])
         stored = {name: parse_prior(text) for name, text in spec["priors"].items()}

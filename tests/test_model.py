@@ -167,6 +167,9 @@ class TestDiscrepancy:
         np.testing.assert_allclose(moved, moved[2] * np.exp([-8.0, -2.0, 0.0]), atol=1e-12)
         assert moved[2] > 0.02
         stiff = Model(Chinchilla(), discrepancy=Discrepancy(smooth=0.0))
+        old = json.loads(json.dumps(stiff.spec()))
+        del old["discrepancy"]["smooth"]
+        assert Model.from_spec(old) == stiff
         assert not stiff.nuisance
         assert "bumps" not in stiff.data(runs)
         assert self.allowing.nuisance == BEND + WINGS
