@@ -43,7 +43,7 @@ class Discrepancy:
     Across the table the loss bends away from the law by an error of sd ``smooth``, of the frontier and of the wings of
     IsoFLOP curves, that varies over a decade of compute (`bayescale.law_error`). Its heights are sampled with the law,
     so that bends of that size are no evidence of a floor or an exponent, however many runs show them. Beyond the top
-    it fades over a decade, and a forecast carries what is left of it (`bayescale.model.Model.law_error`).
+    it fades over two decades, and a forecast carries what is left of it (`bayescale.model.Model.law_error`).
 
     Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
@@ -98,7 +98,7 @@ class Discrepancy:
     smooth: float = 0.02
     run: float = 0.005
     level: float = 0.002
-    slope: float = 0.002
+    slope: float = 0.003
     shape: float = 4.0
     breaks: float = 0.05
     steepest: float = 0.2

@@ -22,6 +22,8 @@ __all__ = ["BEND", "WINGS", "bent", "bumps"]
 # Decades of compute from the top of the ladder at which the heights stand. Bumps are as wide as they are apart, so that
 # between them the sum is as free as on them.
 NODES = np.array([0.0, -1.0, -2.0, -3.0])
+# Decades over which it fades beyond the top.
+FADES = 2.0
 # Decades of tokens per parameter from the optimum over which a wing opens.
 OPEN = 0.7
 # Of bumps one sd apart the sum of squares is sqrt(pi).
@@ -40,8 +42,8 @@ def bumps(beyond: Any) -> np.ndarray:
     Parameters
     ----------
     beyond : array_like (run,)
-        Decades of compute from the top of the ladder, negative below it. Above it the error fades, over a decade: far
-        beyond all runs nothing is known of it, and the loss is expected to be the law's.
+        Decades of compute from the top of the ladder, negative below it. Above it the error fades, over two decades:
+        far beyond all runs nothing is known of it, and the loss is expected to be the law's.
 
     References
     ----------
@@ -51,10 +53,11 @@ def bumps(beyond: Any) -> np.ndarray:
     --------
     >>> bool(abs((bumps([-1.5]) ** 2).sum() - 1.0) < 0.02)  # the variance among the nodes
     True
-    >>> bool((bumps([4.0]) < 1e-3).all())  # nothing is left of it four decades further on
-    True
+    >>> (bumps([0.0, 2.0, 4.0])[:, 0] * NORM).round(2).tolist()  # what is left of it beyond the top
+    [1.0, 0.61, 0.14]
     """
-    away = np.asarray(beyond, dtype=np.float64)[:, None] - NODES
+    decades = np.asarray(beyond, dtype=np.float64)
+    away = np.where(decades > 0, decades / FADES, decades)[:, None] - NODES
     return np.asarray(np.exp(-0.5 * away**2) / NORM)
 
 
