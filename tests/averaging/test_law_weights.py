@@ -185,11 +185,12 @@ def test_laws_that_cannot_be_averaged(prior_set: PriorSet, laws: Any, prior: Any
 
 
 def test_the_smooth_error_is_in_the_density() -> None:
-    """Runs 3 % off a law that is known to bend by 3 % there are as likely as runs on a law that does not."""
+    """Runs off a law that is known to bend as far are as likely as runs on a law that does not."""
     learnt, runs, _ = _joint(1e-6)
     ladder = Ladder(1e20, 2.0)
     straight = _allowing(learnt, Discrepancy(), ladder)
-    height = 0.03 / bumps([0.0])[0, 0]
-    bending = straight._replace(theta={**straight.theta, "bend_1": np.full(len(straight.theta["E"]), height)})
-    away = Runs.from_arrays(C=runs["C"], loss=np.asarray(runs["loss"]) * np.exp(0.03))
+    bending = straight._replace(theta={**straight.theta, "bend_1": np.full(len(straight.theta["E"]), 0.03)})
+    off = 0.03 * bumps(ladder.beyond(runs["C"]))[:, 0]
+    away = Runs.from_arrays(C=runs["C"], loss=np.asarray(runs["loss"]) * np.exp(off))
     assert log_density(bending, away).joint == pytest.approx(log_density(straight, runs).joint, abs=1e-6)
+    assert log_density(bending, runs).joint < log_density(straight, runs).joint - 1.0
