@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from bayescale.evaluation import learning
 from bayescale.evaluation.learning import _alone
+from bayescale.model import Model
+from bayescale.prior_sets import load
+from bayescale.runs import Runs
 
 MANY = 200_000
 
@@ -27,3 +33,23 @@ def test_a_table_that_says_nothing_hardly_counts() -> None:
     generator = np.random.default_rng(4)
     prior, posterior = (generator.standard_normal(MANY) for _ in range(2))
     assert _alone(1.01 * posterior, prior)[1] == pytest.approx(10.0, rel=0.01)
+
+
+def test_families_speak_for_a_law_that_does_not_bend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its smooth error a law under weak priors says next to nothing of its floor."""
+    asked: list[Model] = []
+
+    def stop(model: Model, *arguments: object) -> None:
+        asked.append(model)
+        raise StopIteration
+
+    monkeypatch.setattr(learning, "draw", stop)
+    N = np.geomspace(1e8, 1e9, 10)
+    table = ("one", "one", Runs.from_arrays(N=N, D=20 * N, loss=np.linspace(3.0, 2.5, 10)))
+    with pytest.raises(StopIteration):
+        learning.learn([table], load("public"), "mine")
+    (model,) = asked
+    assert model.discrepancy is not None
+    assert not model.nuisance
+    # all else of the discrepancy is as in the set
+    assert replace(model.discrepancy, smooth=load("public").discrepancy.smooth) == load("public").discrepancy

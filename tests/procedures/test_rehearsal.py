@@ -152,6 +152,27 @@ def test_isoflop_curves_bend_with_the_error_of_the_law(made: Fit) -> None:
     assert np.abs(np.log(expected / law)).max() > 1e-3
 
 
+def test_the_heights_of_the_error_are_drawn_and_not_shown(made: Fit) -> None:
+    assert made.model is not None
+    heights = set(made.model.nuisance)
+    assert len(heights) == 12
+    assert heights <= set(made.theta)
+    assert not heights & set(made.summary().index)
+    assert not heights & set(made.sensitivity().table.index)
+    assert not any(name in repr(made) for name in heights)
+
+
+def test_the_rehearsal_forecasts_with_the_error_of_the_law(made: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that is 1 % larger is forecast 1 % higher, and the runs come out 1 % lower."""
+    assert made.ladder is not None
+    assert made.ladder.rehearsal is not None
+    runs = ladder()
+    monkeypatch.setattr(_rehearsal, "bends", lambda *given: bends(*given) + 0.01)
+    told = rehearse(model(runs), runs, SAMPLER, seed=1)
+    assert told is not None
+    assert told.error == pytest.approx(made.ladder.rehearsal.error - 0.01, abs=1e-12)
+
+
 def _law(made: Fit) -> dict[str, np.ndarray]:
     return {name: made.theta[name] for name in made.law.parameters}
 
