@@ -126,7 +126,7 @@ class Density:
         groups: dict[tuple[bool, str, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            groups.setdefault((name not in law.parameters, self._role(name), prior.family, ends), []).append(name)
+            groups.setdefault((name not in self._mean, self._role(name), prior.family, ends), []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
@@ -183,7 +183,7 @@ class Density:
 
     @property
     def n_law(self) -> int:
-        """How many of the sampled parameters are the law's; they come first in the flat vector.
+        """How many of the sampled parameters the mean depends on, the law's for the most part; they come first.
 
         Values of groups count among them, their levels and spreads with the noise.
         """
@@ -191,7 +191,12 @@ class Density:
 
     @cached_property
     def _inner(self) -> int:
-        return sum(name in self.model.law.parameters for block in self._blocks for name in block.names)
+        return sum(name in self._mean for block in self._blocks for name in block.names)
+
+    @property
+    def _mean(self) -> tuple[str, ...]:
+        """What the mean of log loss depends on: the law's parameters and the heights of its smooth error."""
+        return (*self.model.law.parameters, *self.model.nuisance)
 
     @property
     def sigma_at(self) -> int | None:

@@ -229,7 +229,8 @@ def _tries(task: _Task, modes: Modes) -> tuple[_Chains, int]:
     chains = _run(task, 0, frame, to_z(frame, _around(modes, task.sampler.chains, generator)))
     kernels = task.sampler.ladder(modes.frame.centre.size)
     for attempt in range(1, len(kernels)):
-        if chains.interrupted or (modes.positive_definite and _converged(chains, attempt - 1, chains.z.shape[-1])):
+        sound = modes.positive_definite or attempt > 1  # later frames are those of draws
+        if chains.interrupted or (sound and _converged(chains, attempt - 1, chains.z.shape[-1])):
             return chains, attempt
         frame = adapted(frame, to_whitened(frame, chains.z), apart=modes.distinct.sum() > 1)
         try:

@@ -17,7 +17,7 @@ LONG_WARMUP, LONG_TARGET = 1000, 0.98
 # With more parameters than this, steps are shorter and so trajectories longer, and a mass matrix is not adapted anew in
 # the last try: it would take more draws than there are. The first and the last try are made twice, the second time
 # whitened by better draws; for the first that costs a third of longer trajectories, and nothing to compile.
-MANY = 24
+MANY = 20
 MANY_TREES = (3, 3, 4, 6, 6)
 
 

@@ -10,6 +10,7 @@ import pytest
 from numpyro.infer.util import log_density
 
 from bayescale._float64 import jax
+from bayescale.discrepancy import Discrepancy
 from bayescale.inference.anchors import anchors_of
 from bayescale.inference.density import BLOCK, Density, Table, pad
 from bayescale.laws import get, names
@@ -43,6 +44,7 @@ def models() -> list[Any]:
         pytest.param(Model(chinchilla, Noise("student-t", ("D",))).with_priors(**ODD_PRIORS), id="odd priors"),
         pytest.param(Model(chinchilla).with_priors(beta="TruncatedNormal(0.3, 0.2)", alpha=0.35), id="pinned"),
         pytest.param(Model(chinchilla, Noise("normal")).with_priors(sigma=0.01), id="pinned noise"),
+        pytest.param(Model(get("kappa")(), discrepancy=Discrepancy()), id="a law that bends"),
     ]
 
 
@@ -66,9 +68,10 @@ def test_it_is_the_numpyro_programs(model: Model, anchored: bool, simulate: Call
     free = [name for name, prior in model.priors.items() if not prior.fixed]
     assert sorted(density.names) == sorted(free)
     assert density.dim == len(free)
-    assert density.n_law == sum(name in model.law.parameters for name in free)
-    # the law's parameters come first, whatever their priors
-    assert {*density.names[: density.n_law]} == {*free} & {*model.law.parameters}
+    mean = {*model.law.parameters, *model.nuisance}
+    assert density.n_law == sum(name in mean for name in free)
+    # what the mean depends on comes first, whatever its priors
+    assert {*density.names[: density.n_law]} == {*free} & mean
     assert density.sigma_at == (density.names.index("sigma") if "sigma" in free else None)
 
     # compiled as a whole: piece by piece, as it runs without, takes several times as long

@@ -200,6 +200,15 @@ class TestInterrupt:
             error = np.sqrt(1.0 / second.importance.ess + 1.0 / found.ess_bulk[name])
             assert abs(draws.mean() - second.importance.mean[name]) < 5.0 * error * draws.std(), name
 
+    def test_after_a_search_that_found_no_maximum_the_second_try_is_enough(
+        self, chinchilla: Model, table: Table, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first may have seen one side of a saddle only; the second is whitened by draws, and judged by them."""
+        found = sampling._locate
+        monkeypatch.setattr(sampling, "_locate", lambda *task: found(*task)._replace(positive_definite=False))
+        monkeypatch.setattr(sampling, "_converged", lambda *_: True)
+        assert sample(chinchilla, table, Sampler(draws=200), seed=3).tries == 2
+
     @pytest.mark.parametrize("step", [50])
     def test_before_the_first_draw_there_is_none(self, chinchilla: Model, table: Table, step: int) -> None:
         with pytest.raises(FitError, match="interrupted during warm-up: there are no draws to keep yet"):
