@@ -40,10 +40,10 @@ _NONE: Mapping[str, Any] = {}
 class Discrepancy:
     r"""What a law may be wrong by, as sds of log loss.
 
-    Across the table the loss bends away from the law by an error of sd ``smooth``, of the frontier and of the wings of
-    IsoFLOP curves, that varies over a decade of compute (`bayescale.law_error`). Its heights are sampled with the law,
-    so that bends of that size are no evidence of a floor or an exponent, however many runs show them. Beyond the top
-    it fades over two decades, and a forecast carries what is left of it (`bayescale.model.Model.law_error`).
+    Across the table the loss bends away from the law by an error of sd ``bend`` at the frontier and of sd ``wings`` far
+    out on IsoFLOP curves, that varies over a decade of compute (`bayescale.law_error`). Its heights are sampled with
+    the law, so that bends of that size are no evidence of a floor or an exponent, however many runs show them. Beyond
+    the top it fades over two decades, and a forecast carries what is left of it (`bayescale.model.Model.law_error`).
 
     Below the top of the ladder a run may be off by so much for each decade beyond ``near``: early or far from the
     frontier, it says less of the runs to come. How much is a parameter of the model, ``below``, which the table decides
@@ -69,7 +69,7 @@ class Discrepancy:
     ----------
     near : float
         Decades from the top within which runs are not off for being early.
-    smooth : float
+    bend, wings : float
         As above; 0 for none.
     run, level, slope, shape, breaks, steepest : float
         As above.
@@ -95,8 +95,9 @@ class Discrepancy:
     """
 
     near: float = 0.5
-    smooth: float = 0.02
-    run: float = 0.005
+    bend: float = 0.01
+    wings: float = 0.03
+    run: float = 0.007
     level: float = 0.002
     slope: float = 0.003
     shape: float = 4.0
@@ -123,14 +124,13 @@ class Discrepancy:
         """Default priors of what is sampled with the law, for a model that reads these columns."""
         sizes = {"N", "D"} <= set(columns)
         known = {name: prior for name, prior in _PRIORS.items() if name != UNDERTRAINED or sizes}
-        if self.smooth == 0:
-            return known
-        return known | dict.fromkeys(BEND + WINGS if sizes else BEND, Prior("Normal", 0.0, self.smooth))
+        heights = dict.fromkeys(BEND, self.bend) | dict.fromkeys(WINGS if sizes else (), self.wings)
+        return known | {name: Prior("Normal", 0.0, sd) for name, sd in heights.items() if sd > 0}
 
     def read(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Columns (run, ..) that a model with this discrepancy needs beside these, which have the FLOPs ``C``."""
         away = {DISTANCES[name]: decades for name, decades in self.distances(ladder, columns).items()}
-        return away | ({BUMPS: bumps(ladder.beyond(columns["C"]))} if self.smooth > 0 else {})
+        return away | ({BUMPS: bumps(ladder.beyond(columns["C"]))} if self.bend + self.wings > 0 else {})
 
     def distances(self, ladder: Ladder, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Decades (run,) by which runs lie away from what a law is for, by the parameter that is their sd.

@@ -67,13 +67,15 @@ def bent(theta: Mapping[str, Any], bumps: Any, off: Any) -> Any:
     Parameters
     ----------
     theta : mapping of str to float
-        Heights, in log loss: of the frontier (`BEND`) and, where there are any, of the two wings (`WINGS`).
+        Heights, in log loss, where there are any: of the frontier (`BEND`) and of the two wings (`WINGS`).
     bumps : array (run, node)
     off : array (run,) or float
         Decades of tokens per parameter from the compute-optimal run of the same budget; above 0 for more tokens.
     """
 
     def along(names: tuple[str, ...]) -> Any:
+        if names[0] not in theta:
+            return 0.0
         return jnp.asarray(bumps) @ jnp.stack([jnp.asarray(theta[name]) for name in names])
 
     if WINGS[0] not in theta:

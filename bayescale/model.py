@@ -109,6 +109,11 @@ class Model:
         return tuple(name for name in (*BEND, *WINGS) if name in self.priors)
 
     @property
+    def mean_parameters(self) -> tuple[str, ...]:
+        """What the mean of log loss depends on: the law's parameters, and the heights of its smooth error."""
+        return (*self.law.parameters, *self.nuisance)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that the model reads, beside the loss."""
         compute = () if self.discrepancy is None else ("C",)
@@ -284,7 +289,7 @@ class Model:
         groups = [Groups(tuple(over), tuple(map(tuple, labels))) for over, labels in spec.get("groups", ())]
         told = spec.get("discrepancy")
         # files from before there was a smooth error were fitted without one
-        discrepancy = None if told is None else Discrepancy(**{"smooth": 0.0} | told)
+        discrepancy = None if told is None else Discrepancy(**{"bend": 0.0, "wings": 0.0} | told)
         model = cls(law, Noise.parse(spec["noise"]), groups=tuple(groups), discrepancy=discrepancy)
         kept = set(spec["overrides"])
         stored = {name: parse_prior(text) for name, text in spec["priors"].items()}

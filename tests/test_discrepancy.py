@@ -75,14 +75,19 @@ def test_undertrained_runs_may_be_off_at_any_compute() -> None:
 
 def test_heights_of_the_smooth_error_are_sampled() -> None:
     """With the sd of the discrepancy; a law of compute has no wings, and one that does not bend no heights."""
-    priors = Discrepancy(smooth=0.03).priors(("N", "D", "C"))
-    assert {str(priors[name]) for name in (*BEND, *WINGS)} == {"Normal(0.0, 0.03)"}
+    columns = ("N", "D", "C")
+    priors = Discrepancy(bend=0.02, wings=0.04).priors(columns)
+    assert {str(priors[name]) for name in BEND} == {"Normal(0.0, 0.02)"}
+    assert {str(priors[name]) for name in WINGS} == {"Normal(0.0, 0.04)"}
     alone = Discrepancy().priors(("C",))
     assert set(alone) == {"below", *BEND}
-    assert set(Discrepancy(smooth=0.0).priors(("N", "D", "C"))) == {"below", "undertrained"}
-    ladder, columns = Ladder(1e21, 3.0), {"C": np.array([1e19, 1e21])}
-    np.testing.assert_array_equal(Discrepancy().read(ladder, columns)["bumps"], bumps([-2.0, 0.0]))
-    assert "bumps" not in Discrepancy(smooth=0.0).read(ladder, columns)
+    stiff, straight = Discrepancy(bend=0.0, wings=0.0), Discrepancy(bend=0.0)
+    assert set(stiff.priors(columns)) == {"below", "undertrained"}
+    assert set(straight.priors(columns)) == {"below", "undertrained", *WINGS}
+    ladder, runs = Ladder(1e21, 3.0), {"C": np.array([1e19, 1e21])}
+    for bending in (Discrepancy(), straight):
+        np.testing.assert_array_equal(bending.read(ladder, runs)["bumps"], bumps([-2.0, 0.0]))
+    assert "bumps" not in stiff.read(ladder, runs)
 
 
 def test_a_rehearsal_that_went_well_narrows_the_band_and_one_that_did_not_widens_it() -> None:
@@ -149,7 +154,7 @@ def test_coverage_when_slope_errors_are_drawn_as_the_discrepancy_says() -> None:
     [
         ({"level": 0.0}, "level must be above 0"),
         ({"slope": -1.0}, "slope must be above 0"),
-        ({"smooth": -0.01}, "smooth must be at least 0"),
+        ({"wings": -0.01}, "wings must be at least 0"),
         ({"near": float("nan")}, "near must be at least 0"),
         ({"breaks": 1.0}, "breaks is a probability below 1"),
     ],

@@ -40,6 +40,8 @@ def test_a_wing_is_on_its_side_alone(parts: tuple[str, ...], side: float) -> Non
     theta, at = heights(**dict.fromkeys(parts, 0.05)), bumps([0.0, 0.0, 0.0])
     away = np.asarray(bent(theta, at, side * np.array([-1.0, 0.1, 2.0])))
     assert away[0] == 0.0
+    alone = {name: theta[name] for name in WINGS}  # where the frontier is not allowed to bend
+    np.testing.assert_array_equal(bent(alone, at, side * np.array([-1.0, 0.1, 2.0])), away)
     full = 0.05 * at[0].sum()
     np.testing.assert_allclose(away[1:], full * -np.expm1(-0.5 * (np.array([0.1, 2.0]) / 0.7) ** 2), rtol=1e-12)
 

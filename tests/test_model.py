@@ -154,7 +154,7 @@ class TestDiscrepancy:
         np.testing.assert_allclose(self.allowing.predictive(data, theta).scale, expected)
 
     def test_the_law_may_bend_away_from_the_runs(self) -> None:
-        """Heights move the location of the runs, and there is no such thing where `smooth` is 0."""
+        """Heights move the location of the runs, and there is no such thing where their sds are 0."""
         N = np.array([1e7, 1e8, 1e9])
         runs = Runs.from_arrays(N=N, D=20 * N, loss=np.full(3, 2.5))
         data = self.allowing.data(runs)
@@ -166,9 +166,9 @@ class TestDiscrepancy:
         moved = self.allowing.predictive(data, theta | {"bend_1": 0.03}).location - law
         np.testing.assert_allclose(moved, moved[2] * np.exp([-8.0, -2.0, 0.0]), atol=1e-12)
         assert moved[2] > 0.02
-        stiff = Model(Chinchilla(), discrepancy=Discrepancy(smooth=0.0))
+        stiff = Model(Chinchilla(), discrepancy=Discrepancy(bend=0.0, wings=0.0))
         old = json.loads(json.dumps(stiff.spec()))
-        del old["discrepancy"]["smooth"]
+        del old["discrepancy"]["bend"], old["discrepancy"]["wings"]
         assert Model.from_spec(old) == stiff
         assert not stiff.nuisance
         assert "bumps" not in stiff.data(runs)

@@ -93,7 +93,7 @@ def learn(
 def _family(like: PriorSet, dataset: str, group: str, runs: Runs, seed: int) -> tuple[Family, tuple[str, ...]]:
     law = get(like.law)().at(**Ladder.of(runs["C"]).reference)
     # with bends allowed for, a family under weak priors says next to nothing of its floor
-    model = Model(law, Noise.parse(like.noise), discrepancy=replace(like.discrepancy, smooth=0.0))
+    model = Model(law, Noise.parse(like.noise), discrepancy=replace(like.discrepancy, bend=0.0, wings=0.0))
     noise = {name: prior for name, prior in like.given.items() if name in model.noise.priors}
     model = model.with_priors(**(noise | WEAK))
     samples = draw(model, runs, Sampler(), seed)

@@ -70,5 +70,5 @@ def bends(model: Model, ladder: Ladder, columns: Mapping[str, Any], theta: Mappi
         return 0.0
     data = {name: np.asarray(columns[name], np.float64) for name in (*SIZES, "C") if name in columns}
     data |= model.discrepancy.read(ladder, data)
-    shown = {name: theta[name] for name in (*model.law.parameters, *model.nuisance)}
+    shown = {name: theta[name] for name in model.mean_parameters}
     return np.asarray(jax.vmap(lambda draw: model.law_error(data, draw))(shown))

@@ -120,13 +120,13 @@ class Density:
 
     @cached_property
     def _blocks(self) -> tuple[_Block, ...]:
-        """The blocks, the law's parameters first and ``sigma`` first among the noise's."""
-        law = self.model.law
+        """The blocks, what the mean depends on first and ``sigma`` first among the noise's."""
+        mean = self.model.mean_parameters
         free = {name: prior for name, prior in self.model.scalars.items() if not prior.fixed}
         groups: dict[tuple[bool, str, str, tuple[bool, ...]], list[str]] = {}
         for name, prior in free.items():
             ends = tuple(map(math.isfinite, prior.arguments))
-            groups.setdefault((name not in self._mean, self._role(name), prior.family, ends), []).append(name)
+            groups.setdefault((name not in mean, self._role(name), prior.family, ends), []).append(name)
         # Python's sort is stable, so the noise keeps its own order, in which sigma stands first
         ordered = sorted(groups.items(), key=lambda group: group[0][0])
         return tuple(self._block(tuple(names), [free[name] for name in names], key[1]) for key, names in ordered)
@@ -191,12 +191,7 @@ class Density:
 
     @cached_property
     def _inner(self) -> int:
-        return sum(name in self._mean for block in self._blocks for name in block.names)
-
-    @property
-    def _mean(self) -> tuple[str, ...]:
-        """What the mean of log loss depends on: the law's parameters and the heights of its smooth error."""
-        return (*self.model.law.parameters, *self.model.nuisance)
+        return sum(name in self.model.mean_parameters for block in self._blocks for name in block.names)
 
     @property
     def sigma_at(self) -> int | None:

@@ -14,10 +14,10 @@ SHORT_WARMUP, SHORT_TARGET, SHORT_TREE = 50, 0.65, 2
 WIDE_WARMUP, WIDE_TARGET, WIDE_TREE = 200, 0.96, 6
 # The third, for those that are not round at all.
 LONG_WARMUP, LONG_TARGET = 1000, 0.98
-# With more parameters than this, steps are shorter and so trajectories longer, and a mass matrix is not adapted anew in
-# the last try: it would take more draws than there are. The first and the last try are made twice, the second time
-# whitened by better draws; for the first that costs a third of longer trajectories, and nothing to compile.
-MANY = 20
+# With more parameters than this, steps are shorter and so trajectories longer. The first and the last try are made twice,
+# the second time whitened by better draws; for the first that costs a third of longer trajectories, and nothing to
+# compile. A mass matrix is adapted anew up to DENSE: for more it would take more draws than there are.
+MANY, DENSE = 20, 24
 MANY_TREES = (3, 3, 4, 6, 6)
 
 
@@ -92,9 +92,9 @@ class Sampler:
         first, *later = self.kernels
         first = replace(first, warmup=max(first.warmup, 2 * SHORT_WARMUP), target_accept=max(first.target_accept, 0.8))
         longer = [replace(k, dense=False, warmup=2 * WIDE_WARMUP if k.dense else k.warmup) for k in later]
-        kernels = [first, first, *longer, longer[-1]] if longer else [first]
+        kernels = [first, first, *longer, later[-1] if dim <= DENSE else longer[-1]] if longer else [first]
         return tuple(
-            replace(k, max_tree_depth=min(self.max_tree_depth, depth))
+            k if k.dense else replace(k, max_tree_depth=min(self.max_tree_depth, depth))
             for k, depth in zip(kernels, MANY_TREES, strict=False)
         )
 

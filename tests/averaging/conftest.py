@@ -31,8 +31,8 @@ def prior_set() -> PriorSet:
         noise="student-t",
         learnt=forms | {"kappa": "LogStudentT"},
         given={"R": Prior.parse("LogNormal(log(0.6), 1.0)"), "sigma": Prior.parse("LogNormal(log(0.01), 1.2)")},
-        # a law that may bend by 2 % describes the runs of the other as well: here they are to be told apart
-        discrepancy=Discrepancy(smooth=0.0),
+        # a law that may bend describes the runs of the other as well: here they are to be told apart
+        discrepancy=Discrepancy(bend=0.0, wings=0.0),
         families=families,
     )
 

@@ -68,7 +68,7 @@ def test_it_is_the_numpyro_programs(model: Model, anchored: bool, simulate: Call
     free = [name for name, prior in model.priors.items() if not prior.fixed]
     assert sorted(density.names) == sorted(free)
     assert density.dim == len(free)
-    mean = {*model.law.parameters, *model.nuisance}
+    mean = {*model.mean_parameters}
     assert density.n_law == sum(name in mean for name in free)
     # what the mean depends on comes first, whatever its priors
     assert {*density.names[: density.n_law]} == {*free} & mean

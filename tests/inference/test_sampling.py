@@ -267,6 +267,9 @@ class TestSettings:
         assert ladder[3] == ladder[4]
         assert not any(kernel.dense for kernel in ladder)
         assert Sampler(fallback=False).ladder(100) == ladder[:1]
+        # a dense mass matrix of two dozen parameters can still be learnt from draws
+        assert Sampler().ladder(24) == (*ladder[:-1], Sampler().kernels[-1])
+        assert Sampler().ladder(20) == Sampler().kernels
 
     def test_everything_pinned_leaves_nothing_to_fit(self, table: Table) -> None:
         pinned = dict.fromkeys(Model(Chinchilla()).priors, 0.3)
