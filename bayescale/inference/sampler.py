@@ -14,9 +14,9 @@ SHORT_WARMUP, SHORT_TARGET, SHORT_TREE = 50, 0.65, 2
 WIDE_WARMUP, WIDE_TARGET, WIDE_TREE = 200, 0.96, 6
 # The third, for those that are not round at all.
 LONG_WARMUP, LONG_TARGET = 1000, 0.98
-# With more parameters than this, steps are shorter and so trajectories longer. The first and the last try are made twice,
-# the second time whitened by better draws; for the first that costs a third of longer trajectories, and nothing to
-# compile. A mass matrix is adapted anew up to DENSE: for more it would take more draws than there are.
+# With more parameters than this, steps are shorter and so trajectories longer. The first and the last try are made
+# twice, the second time whitened by better draws; for the first that costs a third of longer trajectories, and nothing
+# to compile. A mass matrix is adapted anew up to DENSE: for more it would take more draws than there are.
 MANY, DENSE = 20, 24
 MANY_TREES = (3, 3, 4, 6, 6)
 
