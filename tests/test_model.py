@@ -170,6 +170,9 @@ class TestDiscrepancy:
         old = json.loads(json.dumps(stiff.spec()))
         del old["discrepancy"]["bend"], old["discrepancy"]["wings"]
         assert Model.from_spec(old) == stiff
+        assert Model.from_spec(old | {"discrepancy": old["discrepancy"] | {"smooth": 0.02}}).discrepancy == Discrepancy(
+            bend=0.02, wings=0.02
+        )
         assert not stiff.nuisance
         assert "bumps" not in stiff.data(runs)
         assert self.allowing.nuisance == BEND + WINGS
