@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -119,6 +119,16 @@ class Discrepancy:
     def document(self) -> dict[str, float]:
         """Plain values, for a file."""
         return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, float]) -> Self:
+        """What a file of a fit described.
+
+        Files from before there was a smooth error were fitted without one; the first with one gave both sds as one,
+        ``smooth``.
+        """
+        told = dict(document)
+        return cls(**dict.fromkeys(("bend", "wings"), told.pop("smooth", 0.0)) | told)
 
     def priors(self, columns: Collection[str]) -> dict[str, Prior]:
         """Default priors of what is sampled with the law, for a model that reads these columns."""

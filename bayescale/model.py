@@ -288,10 +288,7 @@ class Model:
         law = get(spec["law"])(**reference, **spec.get("settings", {}))
         groups = [Groups(tuple(over), tuple(map(tuple, labels))) for over, labels in spec.get("groups", ())]
         told = spec.get("discrepancy")
-        # files from before there was a smooth error were fitted without one, and the first with one had one sd
-        sds = {} if told is None else dict.fromkeys(("bend", "wings"), told.get("smooth", 0.0))
-        rest = {name: value for name, value in (told or {}).items() if name != "smooth"}
-        discrepancy = None if told is None else Discrepancy(**sds | rest)
+        discrepancy = None if told is None else Discrepancy.from_document(told)
         model = cls(law, Noise.parse(spec["noise"]), groups=tuple(groups), discrepancy=discrepancy)
         kept = set(spec["overrides"])
         stored = {name: parse_prior(text) for name, text in spec["priors"].items()}

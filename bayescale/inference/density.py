@@ -191,7 +191,8 @@ class Density:
 
     @cached_property
     def _inner(self) -> int:
-        return sum(name in self.model.mean_parameters for block in self._blocks for name in block.names)
+        mean = self.model.mean_parameters
+        return sum(name in mean for block in self._blocks for name in block.names)
 
     @property
     def sigma_at(self) -> int | None:
