@@ -156,13 +156,17 @@ class PriorSet:
             unknown = set(told["learnt"].values()) - set(SCALES)
             if unknown:
                 raise PriorError(f"{source}: a learnt prior is one of {', '.join(SCALES)}, not {sorted(unknown)[0]}")
+            settings, known = told.get("discrepancy", {}), Discrepancy().document()
+            strange = [name for name in settings if name not in known]
+            if strange:
+                raise PriorError(f"{source}: [discrepancy] has no {strange[0]!r}; it has {', '.join(known)}")
             return cls(
                 name=told["name"],
                 law=told["law"],
                 noise=told.get("noise", "student-t"),
                 learnt=told["learnt"],
                 given={name: Prior.parse(text) for name, text in told.get("priors", {}).items()},
-                discrepancy=Discrepancy(**told.get("discrepancy", {})),
+                discrepancy=Discrepancy(**settings),
                 families=families,
                 about=told.get("about", "").strip(),
             )

@@ -111,7 +111,10 @@ def test_the_model_stands_at_the_top_of_the_ladder(small: PriorSet) -> None:
         ('name = "a"\nlaw = "kappa"', "it has no 'learnt'"),
         ('name = "a"\nlaw = "kappa"\n[learnt]\nE = "Cauchy"', "a learnt prior is one of"),
         ('name = "a"\nlaw = "kappa"\n[learnt]\n[discrepancy]\nlevel = 0.0', "level must be above 0"),
-        ('name = "a"\nlaw = "kappa"\n[learnt]\n[discrepancy]\nwidth = 1.0', "unexpected keyword"),
+        (
+            'name = "a"\nlaw = "kappa"\n[learnt]\n[discrepancy]\nsmooth = 1.0',
+            "has no 'smooth'; it has near, bend, wings",
+        ),
     ],
 )
 def test_a_file_that_is_no_prior_set(tmp_path: Path, text: str, said: str) -> None:
