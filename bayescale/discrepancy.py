@@ -124,8 +124,8 @@ class Discrepancy:
     def from_document(cls, document: Mapping[str, float]) -> Self:
         """What a file of a fit described.
 
-        Files from before there was a smooth error were fitted without one; the first with one gave both sds as one,
-        ``smooth``.
+        Files from before there was a smooth error were fitted without one; the first with one have one number,
+        ``smooth``, for ``bend`` and ``wings``.
         """
         told = dict(document)
         return cls(**dict.fromkeys(("bend", "wings"), told.pop("smooth", 0.0)) | told)
